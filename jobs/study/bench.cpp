@@ -41,7 +41,8 @@ namespace {
 
 struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
-                backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy";
+                backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy",
+                clip_rows = "before";
     int repeats = 3, threads = 0, activation_bits = 16;
     std::uint64_t rows = 1;  ///< of a person
     std::size_t records = 100000, features = 188;
@@ -231,8 +232,10 @@ Settings settings_of(const Workload& workload, const Request& request) {
 }
 
 /// Of the same rows, so many of a person.
-Settings of_persons(Settings settings, std::uint64_t rows_of_person) {
-    settings.training.rows_at_most = static_cast<std::int64_t>(rows_of_person);
+Settings of_persons(Settings settings, const Request& request) {
+    settings.training.rows_at_most = static_cast<std::int64_t>(request.rows);
+    settings.training.clip_rows = request.clip_rows;
+    check(settings);
     settings.training.expected_records /= settings.training.rows_at_most;
     return settings;
 }
@@ -247,13 +250,14 @@ struct BesideRows {
                                         const Communicator& world, const Settings& settings,
                                         std::shared_ptr<const Backend> backend) {
         if (request.rows <= 1) return std::nullopt;
-        return BesideRows{make_plan(of_persons(settings, request.rows), {.features = workload.features},
-                                    std::move(backend)),
-                          random_records(workload, world, request.rows)};
+        return BesideRows{
+            make_plan(of_persons(settings, request), {.features = workload.features}, std::move(backend)),
+            random_records(workload, world, request.rows)};
     }
     /// Beside the seconds of as many single rows.
     void show(std::uint64_t rows, double singles, nlohmann::json& result, std::string& words) const {
         result["persons"] = {{"rows", rows},
+                             {"clip_rows", plan.settings.training.clip_rows},
                              {"seconds", seconds},
                              {"seconds_of_single_rows", singles},
                              {"ratio", seconds / singles}};
@@ -450,7 +454,7 @@ void bench_linear(const Context& context, const Request& request) {
     const std::vector<std::int64_t> theta = plan.network.initial_parameters(1, 0);
     std::vector<std::uint32_t> all(records.size());
     std::iota(all.begin(), all.end(), 0);
-    const std::unique_ptr<Engine> engine = plan.backend->engine(plan.network.shape(), plan.settings.clip);
+    const std::unique_ptr<Engine> engine = plan.backend->engine(plan.network.shape(), plan.clip());
     engine->set_records(std::vector{records.view(true)});
 
     // 2. The step's sums and the two products in turn, the fastest of each.
@@ -578,6 +582,9 @@ void add_workload(const Command& kind, Request& request) {
         .show_default();
     kind.add_option("--rows", request.rows, "Beside them, the same rows as persons of so many each")
         .positive()
+        .show_default();
+    kind.add_option("--clip-rows", request.clip_rows, "Of those, as training.clip_rows of train")
+        .one_of({"before", "after"})
         .show_default();
     kind.add_option("--transport", request.transport, "As run.transport of train")
         .one_of({"auto", "mpi", "nccl"})

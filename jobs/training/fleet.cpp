@@ -133,7 +133,7 @@ bool train_parts(const Context& context, const FleetTrainer& trainer, const Flee
         std::unique_ptr<ModelsPass> own;
         failure.guard([&] {
             require_sound_arithmetic();
-            own = passes.make(plan.network.shape(), plan.settings.clip, networks);
+            own = passes.make(plan.network.shape(), plan.clip(), networks);
         });
 #pragma omp barrier
         failure.guard([&] {
@@ -213,7 +213,7 @@ void fleet(const Context& context, const Request& request) {
         make_plan(settings, {reader.info().features, reader.info().range, first_rows(data.records).size(), 0},
                   passes.backend());
     check_fleet(plan, data.records.size());
-    passes.check(plan.network.shape(), settings.clip);
+    passes.check(plan.network.shape(), plan.clip());
     const FleetTrainer trainer(plan, data.records, left_out);
 
     // 4. A new folder, or this fleet's where it was interrupted, and no other job's meanwhile.

@@ -49,8 +49,7 @@ class Gradient {
           channels_(image_.channels / product.convolution.groups),
           columns_(product.shape.in + 1),
           bias_(product.clip.template grid<Real>().bias()),
-          limit_(static_cast<Real>(product.clip.template weight_units<Real>()) *
-                 product.clip.template grid<Real>().unit()),
+          limit_(product.clip.template entry_limit<Real>()),
           z_lower_(padded_.rows() * lanes<Real>, Real{0}),
           z_upper_(Kind == Factors::boxes ? z_lower_.size() : 0, Real{0}),
           delta_lower_(block_channels * positions_.rows() * lanes<Real>),
@@ -62,6 +61,7 @@ class Gradient {
     }
 
     void add(SumBounds sums) {
+        if (product_.clip.rows > 1) return add_persons(sums);
         const std::vector<Block> blocks = blocks_of(product_.convolution, product_.shape.out);
         AlignedVector<Integer> totals(sides * product_.shape.parameters() * lanes<Real>, 0);
         const auto of = [&](Block block) {
@@ -91,6 +91,20 @@ class Gradient {
                         add_squares_of<1>(r, squares + record + r);
                     }
                 }
+            }
+        }
+    }
+
+    /// Rows that are clipped after: what the lanes have of a person is added, lane by lane, and clamped.
+    void add_persons(SumBounds sums) {
+        const std::vector<Block> blocks = blocks_of(product_.convolution, product_.shape.out);
+        std::vector<std::int64_t> persons(sides * product_.shape.parameters());
+        for (std::size_t record = 0; record < product_.count; record += lanes<Real>) {
+            gather_image(record);
+            for (const Block block : blocks) {
+                compute(block, record);
+                round(block, record);
+                add_rows(block, record, persons.data() + sides * block.first * columns_, sums);
             }
         }
     }
@@ -280,6 +294,22 @@ class Gradient {
             hn::Store(
                 hn::Add(hn::Load(integers<Real>, totals + i), hn::Load(integers<Real>, units_.data() + i)),
                 integers<Real>, totals + i);
+    }
+
+    /// Of the records from `record` on, to the sums of persons under way, and of who has all rows to `sums`.
+    void add_rows(Block block, std::size_t record, std::int64_t* persons, SumBounds sums) const {
+        const std::size_t count = block.count * columns_, rows = product_.clip.rows;
+        const std::int64_t most = product_.clip.template weight_units<Real>();
+        const std::size_t records = std::min(lanes<Real>, product_.count - record);
+        for (std::size_t i = 0; i < sides * count; ++i) {
+            std::int64_t* to = (i < count ? sums.lower : sums.upper) + block.first * columns_ + i % count;
+            for (std::size_t lane = 0; lane < records; ++lane) {
+                persons[i] += units_[i * lanes<Real> + lane];
+                if ((record + lane + 1) % rows != 0) continue;
+                *to += std::clamp(persons[i], -most, most);
+                persons[i] = 0;
+            }
+        }
     }
 
     void flush(Block block, const Integer* totals, SumBounds sums) const {

@@ -145,7 +145,8 @@ class CpuOperations : public PanelOperations<Real> {
         return std::make_unique<cpu::GatheredSelections<Real>>(network);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
-        return clip.by_scales() ? nullptr : std::make_unique<CpuLinearStep<Real>>(network, clip);
+        return clip.by_scales() || clip.after ? nullptr
+                                              : std::make_unique<CpuLinearStep<Real>>(network, clip);
     }
 
   private:

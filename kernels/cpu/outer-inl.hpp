@@ -40,7 +40,7 @@ struct Outer {
 
     BasicGradientGrid<Real> grid;
     std::size_t out = 0, columns = 0, stride = 0;                                        // columns: in + 1
-    AlignedVector<Real> delta_lower_copy, delta_upper_copy, z_lower_copy, z_upper_copy;  // of a factored clip
+    AlignedVector<Real> delta_lower_copy, delta_upper_copy, z_lower_copy, z_upper_copy;  // of odd factors
     const Real* delta_lower = nullptr;
     const Real* delta_upper = nullptr;
     const Real* z_lower = nullptr;
@@ -49,6 +49,7 @@ struct Outer {
     Inputs inputs = Inputs::box;
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
     const LayerScales<Real>* scales = nullptr;
+    std::size_t rows = 1, persons = height;  // of a person clipped after; and how many the panel has
 };
 
 /// What is known of an entry's sign: then a clip has one limit only to hold it to.
@@ -76,6 +77,17 @@ AlignedVector<Real> odd_clamped(const Real* values, std::size_t count, Real limi
     return odd;
 }
 
+/// The greatest magnitude of `rows` rows of `count` values each, a multiple of the lanes.
+template <typename Real>
+Real greatest_magnitude(const Real* values, std::size_t rows, std::size_t stride, std::size_t count) {
+    Vec<Real> greatest = hn::Zero(reals<Real>);
+    for (std::size_t r = 0; r < rows; ++r, values += stride) {
+        for (std::size_t i = 0; i < count; i += lanes<Real>)
+            greatest = hn::Max(greatest, hn::Abs(hn::LoadU(reals<Real>, values + i)));
+    }
+    return hn::GetLane(hn::MaxOfLanes(reals<Real>, greatest));
+}
+
 /// Of `count` values, a multiple of the lanes.
 template <typename Real>
 bool any_negative(const Real* values, std::size_t count) {
@@ -96,10 +108,11 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.columns = shape.in + 1;
     outer.stride = stride;
     outer.point = product.is_point();
+    constexpr Real infinity = std::numeric_limits<Real>::infinity();
     const bool factored = clip.by_factors();
-    outer.limit = factored ? std::numeric_limits<Real>::infinity()
-                           : static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
-    const Real delta_limit = clip.delta_clamp<Real>(), activation_limit = clip.activation_clamp<Real>();
+    outer.limit = factored ? infinity : clip.entry_limit<Real>();
+    const Real delta_limit = factored ? clip.delta_clamp<Real>() : infinity,
+               activation_limit = factored ? clip.activation_clamp<Real>() : infinity;
     const auto clamped = [&](const Real* rows) {
         AlignedVector<Real> copy = odd_clamped(rows, height * stride, activation_limit);
         for (std::size_t r = 0; r < height; ++r)  // the bias's 1 and what fills the row up stay
@@ -111,7 +124,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.delta_upper = delta.upper;
     outer.z_lower = z_rows.lower;
     outer.z_upper = z_rows.upper;
-    if (factored) {
+    if (factored || clip.rows != 1) {
         const auto odd_delta = [&](const Real* panel) {
             return odd_clamped(panel, height * shape.out, delta_limit);
         };
@@ -121,16 +134,22 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
             outer.delta_upper_copy = odd_delta(delta.upper);
             outer.delta_upper = outer.delta_upper_copy.data();
         }
-        outer.z_lower_copy = clamped(z_rows.lower);
-        outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
-        if (!z_rows.is_point()) {
-            outer.z_upper_copy = clamped(z_rows.upper);
-            outer.z_upper = outer.z_upper_copy.data();
+        if (clip.rows <= 1) {
+            outer.z_lower_copy = clamped(z_rows.lower);
+            outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
+            if (!z_rows.is_point()) {
+                outer.z_upper_copy = clamped(z_rows.upper);
+                outer.z_upper = outer.z_upper_copy.data();
+            }
         }
     }
     if (z_rows.is_point() && !(factored && outer.point)) {  // then no sign matters
         outer.inputs =
             any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
+    }
+    if (clip.rows > 1) {  // whose activations are made odd as strips are loaded
+        outer.rows = clip.rows;
+        outer.persons = product.count / clip.rows;
     }
     outer.scales = product.scales;
     if (clip.by_scales()) outer.inputs = Inputs::scaled;
@@ -292,11 +311,17 @@ class Strip {
     static std::size_t count(const Outer<Real>& outer) { return (outer.columns + width - 1) / width; }
 
     void load(const Outer<Real>& outer, std::size_t strip) {
-        const std::size_t column = strip * width, columns = std::min(width, outer.stride - column);
+        const std::size_t column = strip * width;
+        columns_ = std::min(width, outer.stride - column);
+        const bool odd = outer.rows > 1;
+        const std::size_t bias = outer.columns - 1;
         const auto copy = [&](const Real* z, Real* to) HWY_ATTR {
             for (std::size_t r = 0; r < height; ++r, z += outer.stride, to += width) {
-                for (std::size_t c = 0; c < columns; c += lanes<Real>)
-                    hn::Store(hn::LoadU(reals<Real>, z + column + c), reals<Real>, to + c);
+                for (std::size_t c = 0; c < columns_; c += lanes<Real>) {
+                    const Vec<Real> value = hn::LoadU(reals<Real>, z + column + c);
+                    hn::Store(odd ? odd_lanes<Real>(value) : value, reals<Real>, to + c);
+                }
+                if (odd && column <= bias && bias < column + columns_) to[bias - column] = z[bias];  // 1
             }
         };
         copy(outer.z_lower, lower_);
@@ -306,10 +331,17 @@ class Strip {
     /// [height, width]
     const Real* lower() const { return lower_; }
     const Real* upper() const { return is_point_ ? lower_ : upper_; }
+    Real greatest_magnitude() const {
+        const auto of = [&](const Real* z) {
+            return HWY_NAMESPACE::greatest_magnitude(z, height, width, columns_);
+        };
+        return std::max(of(lower()), of(upper()));
+    }
 
   private:
     alignas(64) Real lower_[height * width];
     alignas(64) Real upper_[height * width];
+    std::size_t columns_ = 0;
     bool is_point_ = false;
 };
 

@@ -42,6 +42,14 @@ struct Clip {
     int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
     /// Of a row of a person: its weight. Entries are held to that part of Gamma, on the same grid.
     double part = 1;
+    /// Elementwise: a person's entry is held to Gamma, the sum of its rows', each of which is held to
+    /// row_room times Gamma, from odd factors (models/mathematics.md, entries of a person); else each row to
+    /// its part.
+    bool after = false;
+    static constexpr std::int64_t row_room = 8;
+    /// Of what an operation adds: so many records side by side are a person clipped after; 0: whose rows
+    /// they are is another's to know, who clamps their sums.
+    std::size_t rows = 1;
 
     /// The fast kernels add products of odd factors onto one another, without looking at an entry.
     bool by_factors() const { return kind == Kind::factored || kind == Kind::norm; }
@@ -78,6 +86,12 @@ struct Clip {
     template <typename Real = double>
     std::int64_t bias_units() const {
         return part_of(grid<Real>().units_above(bias_bound<Real>()), part);
+    }
+    /// What a record's entry is held to, or a row's of persons clipped after; elementwise.
+    template <typename Real>
+    Real entry_limit() const {
+        const std::int64_t units = (rows == 1 ? 1 : row_room) * weight_units<Real>();
+        return static_cast<Real>(units) * grid<Real>().unit();
     }
     template <typename Real>
     GradientScale scale() const;

@@ -30,7 +30,8 @@ struct RecordSet {
     /// (PanelOperations::offer_changes), not the gradient.
     std::optional<Poison> poison = std::nullopt;
     /// [count]: what a row's derivatives count by, in (0, 1], whole numbers of weight_unit; null: 1 each
-    /// (kernels/ops/row_weight.hpp). A row is then clipped to its weight's part of the bound.
+    /// (kernels/ops/row_weight.hpp). A row is then clipped to its weight's part of the bound (or
+    /// Clip::after).
     const double* weights = nullptr;
     /// Weights are row_weight() of persons, whose rows stand side by side; else every row is a person's only
     /// one.

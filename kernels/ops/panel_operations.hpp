@@ -198,7 +198,8 @@ class PanelOperations {
     /// Lemma: clamping and make_odd are non-decreasing, and of a zero's sign nothing comes; so the entry's
     /// four fma onto the bias hold its extremes, each rounded once to the grid, and the clamp to +-Gamma
     /// keeps their order. Entries are integers, their sums exact. Of scales:
-    /// models/mathematics.md, scaled entry.
+    /// models/mathematics.md, scaled entry. Of clip.rows > 1 records the sums are clamped, and none are
+    /// selected; then `count` is of whole persons: models/mathematics.md, entries of a person.
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 

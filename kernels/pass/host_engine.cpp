@@ -141,6 +141,9 @@ class HostEngine final : public Engine {
             throw Error(ExitCode::usage,
                         "poisoned records are not bounded through convolutions, pooling or dropout",
                         "use a network of dense layers, or another relation", "certificate.relation");
+        for (const RecordSet& set : sets)
+            ensure(!clip_.after || set.weights == nullptr || set.rows_of_persons,
+                   "what is clipped after is the rows of persons");
         sets_.assign(sets.begin(), sets.end());
     }
 
@@ -180,7 +183,13 @@ class HostEngine final : public Engine {
                 cut_by_person(sets_[set], indices[set], persons);
             } else {
                 weighed[set] = by_weight(sets_[set], indices[set]);
-                for (const auto& [weight, rows] : weighed[set]) cut(sets_[set], rows, piece, work);
+                for (const auto& [weight, rows] : weighed[set]) {
+                    const std::size_t together = clip_.after ? rows_of_weight(weight) : 1;
+                    if (together > piece)
+                        cut_by_person(sets_[set], rows, persons);
+                    else
+                        cut(sets_[set], rows, piece / together * together, work);
+                }
             }
             message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
         }
@@ -274,7 +283,8 @@ class HostEngine final : public Engine {
     struct SumWorker : Worker {
         SumWorker(const HostEngine& host, std::size_t variants, std::size_t panel_count)
             : Worker(host),
-              engine(host),
+              clip(host.clip_),
+              dropout(host.dropout_),
               layout(StepMessage::of(variants, host.network_)),
               sums(layout.size(), 0) {
             if (panel_count > 1) gathered = host.operations_.outer_sums(host.network_, host.clip_);
@@ -293,13 +303,13 @@ class HostEngine final : public Engine {
         }
         void add(const PackedNetwork<Real>& parameters, const LoadedPanel& from, const VariantSums& to) {
             if (!from.poison || to.selection == nullptr)
-                return this->pass.add_gradients(parameters, from.panel, engine.clip_, engine.dropout_, to,
+                return this->pass.add_gradients(parameters, from.panel, clip, dropout, to,
                                                 from.panel.weight() ? nullptr : gathered.get());
-            this->pass.add_poisonable(parameters, from.panel, from.poisoned(), *from.poison, engine.clip_,
-                                      to);
+            this->pass.add_poisonable(parameters, from.panel, from.poisoned(), *from.poison, clip, to);
         }
 
-        const HostEngine& engine;
+        Clip clip;
+        const DropoutFactors<Real>& dropout;
         StepMessage layout;
         std::vector<std::int64_t> sums;
         std::unique_ptr<OuterSums<Real>> gathered;
@@ -314,7 +324,9 @@ class HostEngine final : public Engine {
               lower(host.network_.parameters()),
               upper(host.network_.parameters()),
               change_lower(lower.size()),
-              change_upper(lower.size()) {}
+              change_upper(lower.size()) {
+            this->clip.rows = this->clip.after ? 0 : 1;  // of more rows, perhaps, than a panel has
+        }
 
         /// `to` are the sums that the person adds to.
         void add_person(const PackedNetwork<Real>& parameters, const Work& person, VariantSums to) {
@@ -341,6 +353,7 @@ class HostEngine final : public Engine {
                 take_sums(changes->upper, change_upper);
                 take_sums(changes->negated_lower, change_lower);
             }
+            if (this->clip.after) clamp_sums();
             for (std::size_t p = 0; p < lower.size(); ++p) {
                 sums.lower[p] += lower[p];
                 if (!point) sums.upper[p] += upper[p];
@@ -349,6 +362,17 @@ class HostEngine final : public Engine {
         }
 
       private:
+        /// Entries of a person, and what poison adds to them; elementwise alone, so one limit holds for all.
+        void clamp_sums() {
+            const std::int64_t limit = this->clip.template weight_units<Real>();
+            const auto clamped = [&](std::int64_t sum) { return std::clamp(sum, -limit, limit); };
+            for (std::size_t p = 0; p < lower.size(); ++p) {
+                change_upper[p] = clamped(upper[p]) - clamped(upper[p] - change_upper[p]);
+                change_lower[p] = clamped(lower[p] + change_lower[p]) - clamped(lower[p]);
+                lower[p] = clamped(lower[p]);
+                upper[p] = clamped(upper[p]);
+            }
+        }
         static void take_sums(Selection& rows, std::vector<std::int64_t>& sums) {
             for (std::size_t p = 0; p < sums.size(); ++p) {
                 for (const std::int64_t value : rows.values(p)) sums[p] += value;

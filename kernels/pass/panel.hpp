@@ -7,7 +7,7 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/engine.hpp"
 #include "kernels/ops/panel_operations.hpp"
-#include "kernels/ops/row_weight.hpp"
+#include "kernels/ops/whole_persons.hpp"
 
 namespace holdfast {
 
@@ -33,6 +33,7 @@ class Panel {
         }
         weight_ = records.weights == nullptr ? std::nullopt : std::optional(records.weight(indices[0]));
         counts_ = records.rows_of_persons ? weight_units(*weight_) : 1;
+        rows_of_person_ = records.rows_of_persons ? rows_of_weight(*weight_) : 1;
         operations_.load(transform_, moved_, features_, records, indices, by_feature_.data());
     }
     /// By record too, for outer products.
@@ -49,6 +50,7 @@ class Panel {
     const double* targets() const { return targets_; }               ///< numbers, or the labels
     const std::optional<double>& weight() const { return weight_; }  ///< of every row, where rows are weighed
     std::int64_t counts() const { return counts_; }  ///< what each row counts as that is right
+    std::size_t rows_of_person() const { return rows_of_person_; }
 
   private:
     const PanelOperations<Real>& operations_;
@@ -61,6 +63,7 @@ class Panel {
     double targets_[panel_height] = {};
     std::optional<double> weight_;
     std::int64_t counts_ = 1;
+    std::size_t rows_of_person_ = 1;
 };
 
 /// The same records twice, or everything that poisoning could make of them: what bounds their features.

@@ -121,8 +121,13 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
+    /// Clipped after: rows of whole persons; or, where clip.rows is 0, of one who may have more.
     static Clip clip_of_rows(Clip clip, const Panel<Real>& panel) {
-        clip.part = panel.weight().value_or(1);
+        if (!clip.after)
+            clip.part = panel.weight().value_or(1);
+        else if (clip.rows != 0 || panel.rows_of_person() == 1)
+            clip.rows = panel.rows_of_person();
+        ensure(clip.rows == 0 || panel.count() % clip.rows == 0, "a panel of whole persons");
         return clip;
     }
     /// Of a clip by factors, which are clamped before: the products clamp them no more.
@@ -132,10 +137,11 @@ class PanelPass<Real>::Gradients {
     }
     void weigh_deltas(std::vector<Buffer>& deltas) const {
         const Real limit = clip_.by_factors() ? clip_.delta_clamp<Real>() : RealFormat<Real>::saturation;
+        const double weight = panel_.lower.weight().value();  // clipped after, no part of a bound
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             const std::size_t count = network_.layers[l].weighted_rows() * panel_height;
-            weigh_rows(count, limit, clip_.part, deltas[l].lower.data());
-            if (!point_) weigh_rows(count, limit, clip_.part, deltas[l].upper.data());
+            weigh_rows(count, limit, weight, deltas[l].lower.data());
+            if (!point_) weigh_rows(count, limit, weight, deltas[l].upper.data());
         }
     }
     void clip_norms() {

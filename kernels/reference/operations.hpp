@@ -135,17 +135,18 @@ template <typename Real>
 struct Rule {
     explicit Rule(const Clip& clip)
         : by_factors(clip.by_factors()),
+          odd(by_factors || clip.rows != 1),
           gamma(clip.weight_bound<Real>()),
           delta_limit(clip.delta_clamp<Real>()),
           activation_limit(clip.activation_clamp<Real>()),
           grid(clip.grid<Real>()),
-          limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
+          limit(clip.entry_limit<Real>()) {}
 
-    bool by_factors;
+    bool by_factors, odd;
     double gamma;
     Real delta_limit, activation_limit;  // of factors
     BasicGradientGrid<Real> grid;
-    Real limit;  // of entries, where not of factors: Gamma, a multiple of the unit
+    Real limit;  // of entries, where not of factors: Gamma, or a row's room, a multiple of the unit
 };
 
 /// [delta] * [z] in Real: z >= 0, or a point of any sign.
@@ -156,8 +157,8 @@ struct Factors {
 
 /// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
 /// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; by factors, both are
-/// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
-/// rule.
+/// clamped before. What the fast kernels add onto one another without a tie rule is of odd factors: by
+/// factors, and of rows whose sum is clamped.
 struct Entry {
     std::int64_t lower, upper;
 };
@@ -165,11 +166,19 @@ template <typename Real>
 Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     auto [delta_lower, delta_upper, z_lower, z_upper] = of;
     if (rule.by_factors) {
-        delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
-        delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
+        delta_lower = clamp_to(rule.delta_limit, delta_lower);
+        delta_upper = clamp_to(rule.delta_limit, delta_upper);
         if (!bias) {
-            z_lower = make_odd(clamp_to(rule.activation_limit, z_lower));
-            z_upper = make_odd(clamp_to(rule.activation_limit, z_upper));
+            z_lower = clamp_to(rule.activation_limit, z_lower);
+            z_upper = clamp_to(rule.activation_limit, z_upper);
+        }
+    }
+    if (rule.odd) {
+        delta_lower = make_odd(delta_lower);
+        delta_upper = make_odd(delta_upper);
+        if (!bias) {
+            z_lower = make_odd(z_lower);
+            z_upper = make_odd(z_upper);
         }
     }
     const Real at_zero = rule.grid.bias();

@@ -1,5 +1,6 @@
 #include "kernels/reference/reference.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -109,21 +110,22 @@ class ReferenceOperations : public PanelOperations<Real> {
 
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
-        add_entries([&](auto visit) { for_each_entry(product, visit); }, sums, selection);
+        add_entries(by_person(product.clip, product.shape, product.count,
+                              [&](auto visit) { for_each_entry(product, visit); }),
+                    sums, selection);
     }
     void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
                               const SelectionTarget* selection) const override {
         const Rule<Real> rule(product.clip);
-        add_entries(
-            [&](auto visit) {
-                for_each_gradient(
-                    product, [&](std::size_t index, std::size_t r, std::span<const Factors<Real>> positions) {
-                        visit(index, product.scales == nullptr
-                                         ? entry_of_sum(rule, positions)
-                                         : reference::scaled_sum(rule, product.scales[r], positions));
-                    });
-            },
-            sums, selection);
+        const auto entries = [&](auto visit) {
+            for_each_gradient(product, [&](std::size_t index, std::size_t r,
+                                           std::span<const Factors<Real>> positions) {
+                visit(index, r,
+                      product.scales == nullptr ? entry_of_sum(rule, positions)
+                                                : reference::scaled_sum(rule, product.scales[r], positions));
+            });
+        };
+        add_entries(by_person(product.clip, product.shape, product.count, entries), sums, selection);
     }
     void add_squares_of_positions(const ConvolutionProduct<Real>& product, double* squares) const override {
         double square = 0;  // of a channel out
@@ -140,10 +142,10 @@ class ReferenceOperations : public PanelOperations<Real> {
                        const SelectionTarget& selection) const override {
         LeastEntries& least = selection.least;
         std::vector<Entry> entries;  // of the records as they are, in the order of for_each_entry
-        for_each_entry(record, [&](std::size_t, Entry entry) { entries.push_back(entry); });
+        for_each_entry(record, [&](std::size_t, std::size_t, Entry entry) { entries.push_back(entry); });
         least.upper.for_each_stripe(1, [&](std::size_t) {
             std::size_t next = 0;
-            for_each_entry(poisoned, [&](std::size_t index, Entry entry) {
+            for_each_entry(poisoned, [&](std::size_t index, std::size_t, Entry entry) {
                 const Entry before = entries[next++];
                 const std::size_t at = selection.first_entry + index;
                 if (entry.upper > before.upper) least.upper.insert(at, before.upper - entry.upper);
@@ -190,6 +192,27 @@ class ReferenceOperations : public PanelOperations<Real> {
         if (sums.upper != sums.lower) sums.upper[index] += entry.upper;
     }
 
+    /// entries(visit) visits all of so many records: visit(index, record, entry). What is returned visits
+    /// those of the persons, visit(index, entry): of rows that are clipped after, the clamped sums.
+    template <typename Entries>
+    static auto by_person(const Clip& clip, LayerShape shape, std::size_t count, Entries entries) {
+        return [=](auto visit) {
+            if (clip.rows <= 1)
+                return entries([&](std::size_t index, std::size_t, Entry entry) { visit(index, entry); });
+            const std::size_t parameters = shape.parameters();
+            std::vector<Entry> persons(count / clip.rows * parameters, Entry{0, 0});
+            entries([&](std::size_t index, std::size_t r, Entry entry) {
+                Entry& person = persons[r / clip.rows * parameters + index];
+                person.lower += entry.lower;
+                person.upper += entry.upper;
+            });
+            const std::int64_t limit = clip.weight_units<Real>();
+            for (std::size_t i = 0; i < persons.size(); ++i)
+                visit(i % parameters, Entry{std::clamp(persons[i].lower, -limit, limit),
+                                            std::clamp(persons[i].upper, -limit, limit)});
+        };
+    }
+
     /// entries(visit) visits them all.
     template <typename Entries>
     static void add_entries(Entries entries, SumBounds sums, const SelectionTarget* selection) {
@@ -212,7 +235,7 @@ class ReferenceOperations : public PanelOperations<Real> {
         for_each_pair(product, [&](std::size_t index, std::size_t r, bool bias, Factors<Real> of) {
             const RecordScale<Real>* scale =
                 scales == nullptr ? nullptr : (bias ? scales->biases : scales->weights) + r;
-            visit(index, entry_of(rule, scale, bias, of));
+            visit(index, r, entry_of(rule, scale, bias, of));
         });
     }
 };
@@ -284,7 +307,8 @@ class MidpointOperations final : public ReferenceOperations<double> {
         return clamped(rule, {least, greatest});
     }
     static Entry clamped(const Rule<double>& rule, std::pair<double, double> bounds) {
-        const double gamma = std::min(rule.gamma, static_cast<double>(rule.limit));  // of a row: its part
+        const double limit = rule.limit,  // of a row: its part, or its room
+            gamma = rule.odd ? limit : std::min(rule.gamma, limit);
         return {rule.grid.units(clamp_to(gamma, bounds.first)),
                 rule.grid.units(clamp_to(gamma, bounds.second))};
     }

@@ -84,7 +84,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
                           const Communicator& ranks, PhaseTimes& times) {
     const StepRecords records{of_step.private_ones, part_of_rank(of_step.public_ones, ranks)};
     if (engine_ == nullptr) {
-        engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
+        engine_ = plan_.backend->engine(plan_.network.shape(), plan_.clip());
         RecordSet private_ones = private_records_.view(true);
         if (plan_.settings.poisoned()) private_ones.poison = plan_.settings.poison;
         RecordSet public_ones = public_records_.view(false);

@@ -41,6 +41,13 @@ struct TrainingPlan {
     /// What a member starts from, whatever the records: public.
     std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;
 
+    /// What an engine clips by.
+    Clip clip() const {
+        Clip clip = settings.clip;
+        clip.after = clip.kind == Clip::Kind::elementwise && settings.training.clips_after();
+        return clip;
+    }
+
     /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
     /// convolution, each at most Gamma (models/mathematics.md, convolution by factors); and each of a
     /// person's V weighed rows is rounded, by half a unit, and its factor by 2 eps (rows of a person).

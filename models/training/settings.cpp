@@ -453,8 +453,9 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             "0: that",
             &S::rows_at_most, 0, most_rows_of_a_person),
         text("clip_rows",
-             "a person's rows are clipped before | after their mean is taken: each by its part, or the mean, "
-             "once, by noisy training of the cross-entropy, for few persons and little epsilon",
+             "a person's rows are clipped before | after they are added, weighed: each by its part, or the "
+             "sum, once, in boxes with clip.kind = \"elementwise\" or by noisy training of the "
+             "cross-entropy, for few persons and little epsilon",
              &S::clip_rows, {"before", "after"}),
         option("class_weights",
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
@@ -653,9 +654,12 @@ void check_rows(const Settings& settings) {
         refuse_rows("no factors are weighed on integers",
                     "set clip.kind = \"elementwise\" or training.precision = \"single\"",
                     "training.precision");
-    if (training.clips_after() && !settings.noisy())
-        refuse_rows("their mean is clipped by noisy training alone",
-                    "leave training.clip_rows = \"before\", or set training.kind = \"noisy\"",
+    if (training.clips_after() && settings.is_convex())
+        refuse_rows("a clip behind their mean is no gradient of a convex loss",
+                    "leave training.clip_rows = \"before\"", "training.clip_rows");
+    if (training.clips_after() && !settings.noisy() && settings.clip.kind != Clip::Kind::elementwise)
+        refuse_rows("in boxes they are clipped after they are added by entries alone",
+                    "leave training.clip_rows = \"before\", or set clip.kind = \"elementwise\"",
                     "training.clip_rows");
     if (training.batching == Batching::sequential && !by_class)
         refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",

@@ -54,7 +54,11 @@ for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set 
     "--set certificate.budget=per_batch --set certificate.relation=substitute" \
     "--set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
     "--set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1" \
-    "--set training.precision=fixed" "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
+    "--set training.precision=fixed" "--set training.precision=fixed --set training.clip_rows=after --set network.hidden=[3]" \
+    "--set training.clip_rows=after --set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
+    "--set training.clip_rows=after --set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1 --set training.precision=single" \
+    "--set training.clip_rows=after --set certificate.relation=substitute --set ensemble.members=3 --set training.batches=2" \
+    "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm --set training.clip_rows=after --set robust.noise=0.1 --set robust.copies=2"; do
     rm -rf kind
@@ -73,9 +77,20 @@ mpirun -n 3 "$holdfast" train --data visits.h5 --out after-3 "${after[@]}" --set
 points() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
 [[ -n $(points after) && $(points after) == "$(points after-r)" && $(points after) == "$(points after-3)" ]] || fail "clipped after: the order of rows, or ranks, changed it"
 [[ $(points after) != "$(points before)" ]] || fail "clipped after as before"
-for kind in boxes convex; do
-    refused 2 'clipped by noisy training alone' train --out no --set training.kind=$kind --set training.clip_rows=after
+boxes=("${common[@]}" --set network.hidden=[3] --set clip.gamma=0.01 --set training.learning_rate=20 --set training.clip_rows=after)
+one=$("$holdfast" train --data visits.h5 --out boxes "${boxes[@]}") || fail "boxes are not clipped after"
+for data in visits.h5 reversed.h5; do
+    other=$(mpirun -n 3 "$holdfast" train --data $data --out "boxes-$data" "${boxes[@]}") || fail "boxes are not clipped after on three ranks"
+    [[ -n $(digest "$one") && $(digest "$one") == $(digest "$other") ]] || fail "boxes clipped after: the order of rows, or ranks, changed them"
 done
+"$holdfast" verify boxes --data visits.h5 --retrain --quiet > /dev/null || fail "boxes clipped after are not trained again"
+other=$("$holdfast" train --data visits.h5 --out boxes-before "${boxes[@]}" --set training.clip_rows=before)
+[[ $(digest "$one") != $(digest "$other") ]] || fail "boxes clipped after as before"
+grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"
+for clip in factored record_norm tensor_norm; do
+    refused 2 'after they are added by entries alone' train --out no --set clip.kind=$clip --set training.clip_rows=after
+done
+refused 2 'no gradient of a convex loss' train --out no --set training.kind=convex --set features.norm_limit=1 --set training.clip_rows=after
 import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
 refused 2 '16 rows of a person: their rounding' "$holdfast" train --data wide.h5 --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
 
@@ -178,6 +193,7 @@ done
 "$holdfast" fleet --data visits.h5 --out fleet --set network.hidden=[3] --set training.epochs=2 --records 6 --quiet > said.txt || fail "no fleet"
 grep -q 'trained 7 networks' said.txt || fail "not a network a person: $(cat said.txt)"
 "$holdfast" fleet --data visits.h5 --out plain-fleet --set network.hidden=[3] --set training.epochs=2 --set clip.kind=none --records 6 --quiet > /dev/null || fail "no fleet without a clip"
+"$holdfast" fleet --data visits.h5 --out fleet-after --set network.hidden=[3] --set training.epochs=2 --set training.clip_rows=after --set clip.gamma=0.01 --records 2 --quiet > said.txt || fail "no fleet of rows clipped after"
 "$holdfast" influence --run fleet --queries visits.h5:test > /dev/null || fail "no influence"
 refused 2 'no one answer of its own' "$holdfast" influence --run fleet --queries visits.h5:test --data visits.h5
 

@@ -80,6 +80,7 @@ TEST_P(Attack, NoPersonOfSeveralRowsMovesMoreThanARecord) {
         if (seed <= 40) found += attack_persons(seed, 1, GetParam()).violations.empty() ? 0 : 1;
     }
     EXPECT_GT(total.attacks, 500);
+    EXPECT_GT(total.clipped_after, 100);
     EXPECT_EQ(joined(total), "");
     EXPECT_GT(total.tightness.at("add_remove per_epoch layers 1"), 0.99);
     EXPECT_GT(total.tightness.at("substitute per_batch layers 1"), 0.5);

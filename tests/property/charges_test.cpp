@@ -112,12 +112,16 @@ bool inside(const LevelState& inner, const LevelState& outer) {
     return true;
 }
 
-struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule, bool>> {};
+enum class Rows { one, before, after };  // of a person: one, or several, clipped so
+
+struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule, Rows>> {};
 
 TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
-    const auto [relation, rule, of_persons] = GetParam();
+    const auto [relation, rule, rows] = GetParam();
+    const bool of_persons = rows != Rows::one;
     Settings settings = settings_of(relation, rule);
     settings.training.rows_at_most = of_persons ? 3 : 0;
+    settings.training.clip_rows = rows == Rows::after ? "after" : "before";
     check(settings);
     const TrainingPlan plan = make_plan(
         settings, {.features = 1}, make_backend("reference", Precision::double_precision, Product::exact));
@@ -169,10 +173,12 @@ INSTANTIATE_TEST_SUITE_P(
     Relations, Charges,
     testing::Combine(testing::Values(Relation::add_remove, Relation::substitute, Relation::remove),
                      testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both),
-                     testing::Bool()),
+                     testing::Values(Rows::one, Rows::before, Rows::after)),
     [](const auto& info) {
         return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param)) +
-               (std::get<2>(info.param) ? "_of_persons" : "");
+               (std::get<2>(info.param) == Rows::one      ? ""
+                : std::get<2>(info.param) == Rows::before ? "_of_persons"
+                                                          : "_of_persons_after");
     });
 
 }  // namespace charges_test

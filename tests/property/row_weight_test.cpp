@@ -340,6 +340,192 @@ TEST_P(RowsOfAPerson, ClippedAndAddedAreMoreThanARecord) {
     EXPECT_GT(worst, 4);
 }
 
+using EntriesOfAPerson = RowsOfAPerson;
+
+Clip clipped_after(std::uint64_t seed) {
+    constexpr double gammas[] = {0.06, 0.5, 1e-3, 30};
+    return {.kind = Clip::Kind::elementwise, .gamma = gammas[seed % 4], .after = true};
+}
+
+/// Where each person of records begins, and the end.
+std::vector<std::size_t> starts_of(const Person& persons) {
+    std::vector<std::size_t> starts;
+    for (std::size_t r = 0; r < persons.records.size(); ++r)
+        if (r == 0 || persons.records.ids[r] != persons.records.ids[r - 1]) starts.push_back(r);
+    starts.push_back(persons.records.size());
+    return starts;
+}
+
+/// And many of three rows each, of which no panel holds a whole number.
+Person crowd(std::uint64_t seed) {
+    Person all = several_persons(seed);
+    const std::size_t rows = all.records.size();
+    for (std::size_t r = 0; r < 180; ++r) {
+        const std::size_t from = (r * 5) % rows;
+        all.records.features.append(all.records.features.wide_values().data() +
+                                    from * all.records.features.columns());
+        all.records.labels.push_back(static_cast<std::int32_t>(r % 2));
+        all.records.ids.push_back(100 + r / 3);
+        all.records.rows.push_back(rows + r);
+    }
+    all.rows = all.records.size();
+    weigh_persons(all.records, 200, "test");
+    return all;
+}
+
+// A person's entries are within what a record's are, whatever the rows; those of persons together are the
+// sums of each alone, in any order of theirs and of their rows, on every backend; and who has one row has the
+// entries of a record.
+TEST_P(EntriesOfAPerson, AreHeldTogetherAndAreTheSameOnEveryBackend) {
+    const auto all = backends();
+    std::int64_t held = 0, apart = 0, more_than_a_row = 0;
+    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+        Person persons = seed % 12 == 1 ? crowd(seed) : several_persons(seed);
+        const double scale = seed % 3 == 0 ? 0.01 : 1;  // rows that never fill their room
+        for (double& value : persons.records.features.wide_values())
+            value = scale == 1 ? value : std::clamp(value, -1.0, 1.0) * scale;
+        const Clip clip = clipped_after(seed);
+        const auto gamma = clip.scale(GetParam()).weight_units;
+        const double* weights = persons.records.weights.data();
+        const std::vector<std::size_t> starts = starts_of(persons);
+        const std::vector<std::uint32_t> rows = all_rows(persons);
+        std::mt19937_64 engine(seed);
+        for (const bool box : {false, true}) {
+            std::vector<std::vector<std::int64_t>> added(2, std::vector<std::int64_t>(persons.lower.size()));
+            std::vector<std::uint32_t> shuffled;
+            for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+                std::vector<std::uint32_t> own(rows.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                                               rows.begin() + static_cast<std::ptrdiff_t>(starts[i + 1]));
+                const auto one = sums_of(persons, *all[0], clip, box, weights, own);
+                Clip before = clip;
+                before.after = false;
+                const auto other = sums_of(persons, *all[0], before, box, weights, own);
+                if (own.size() == 1) {
+                    ASSERT_EQ(one, other);
+                }
+                apart += one != other;
+                for (std::size_t p = 0; p < added[0].size(); ++p) {
+                    for (int end = 0; end < 2; ++end) {
+                        ASSERT_LE(std::abs(one[end][p]), gamma) << "seed " << seed;
+                        held += std::abs(one[end][p]) == gamma;
+                        added[end][p] += one[end][p];
+                    }
+                    more_than_a_row += std::abs(one[0][p]) > std::abs(other[0][p]);
+                }
+                std::shuffle(own.begin(), own.end(), engine);
+                shuffled.insert(shuffled.begin(), own.begin(), own.end());
+            }
+            for (const auto& backend : all) {
+                ASSERT_EQ(sums_of(persons, *backend, clip, box, weights, rows), added)
+                    << "seed " << seed << " " << backend->name();
+                ASSERT_EQ(sums_of(persons, *backend, clip, box, weights, shuffled), added) << "seed " << seed;
+            }
+        }
+    }
+    EXPECT_GT(held, 1000);
+    EXPECT_GT(apart, 100);
+    EXPECT_GT(more_than_a_row, 1000);  // less of the bound is wasted than by parts
+}
+
+// Equal rows come to what one of them does, but for roundings: of each row, of the weight, of odd factors.
+TEST_P(EntriesOfAPerson, AreTheMeanOfEqualRows) {
+    const auto all = backends();
+    const double eps = GetParam() == Precision::double_precision ? 0x1p-52 : 0x1p-23;
+    std::int64_t inside = 0;
+    for (std::uint64_t seed = 1; seed < 40; seed += 2) {
+        for (const std::size_t count : {2, 3, 7, 150}) {
+            Person person = any_person(seed);
+            for (double& value : person.records.features.wide_values()) value = std::clamp(value, -1.0, 1.0);
+            Records rows;
+            rows.features = FeatureMatrix(person.network.inputs(), true);
+            for (std::size_t r = 0; r < count; ++r) {
+                rows.features.append(person.records.features.wide_values().data());
+                rows.labels.push_back(person.records.labels[0]);
+                rows.ids.push_back(7);
+                rows.rows.push_back(r);
+            }
+            person.records = rows;
+            person.rows = count;
+            weigh_persons(person.records, 200, "test");
+            const std::vector<double> alone(count, 1.0);
+            const Clip clip = clipped_after(3 + 4 * seed);  // Gamma is 30: nothing is clipped
+            for (const auto& backend : all) {
+                for (const bool box : {false, true}) {
+                    const auto mean = sums_of(person, *backend, clip, box, person.records.weights.data(),
+                                              all_rows(person)),
+                               one = sums_of(person, *backend, clip, box, alone.data(), all_rows(person));
+                    for (int end = 0; end < 2; ++end) {
+                        for (std::size_t p = 0; p < mean[end].size(); ++p) {
+                            const auto n = static_cast<double>(count),
+                                       single = static_cast<double>(one[end][p]) / n;
+                            const double off = n / 2 + 2 + std::abs(single) * (n * 0x1p-30 + 8 * eps);
+                            ASSERT_LE(std::abs(static_cast<double>(mean[end][p]) - single), off)
+                                << "seed " << seed << ", " << count << " rows, " << backend->name();
+                            inside += std::abs(single) > 10 * off;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(inside, 1000);
+}
+
+// What is offered to a selection are a person's bounds. Poisoned, whatever becomes of the rows within the
+// radius, the bound moves by no more than what was offered.
+TEST_P(EntriesOfAPerson, AreSelectedAndPoisonedTogether) {
+    const auto all = backends();
+    std::int64_t moved = 0, exactly = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const Person persons = several_persons(seed);
+        const Clip clip = clipped_after(seed);
+        const std::vector<std::size_t> starts = starts_of(persons);
+        const std::vector<std::uint32_t> rows = all_rows(persons);
+        const std::size_t entries = persons.network.parameters(), count = starts.size() - 1;
+        RecordSet set = persons.records.view(true);
+        std::vector<std::vector<std::int64_t>> expected(2 * entries);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto one = sums_of(persons, *all[0], clip, true, set.weights,
+                                     std::span(rows).subspan(starts[i], starts[i + 1] - starts[i]));
+            for (std::size_t p = 0; p < entries; ++p) {
+                expected[p].push_back(one[1][p]);
+                expected[entries + p].push_back(-one[0][p]);
+            }
+        }
+        for (auto& values : expected) std::sort(values.begin(), values.end());
+        for (const auto& backend : all)
+            ASSERT_EQ(selected_of(persons, *backend, clip, set, count, rows), expected) << "seed " << seed;
+
+        const std::span first = std::span(rows).first(starts[1]);
+        set.poison = Poison{.input_radius = seed % 4 == 0 ? 0 : 0.3, .labels = Poison::Labels::any};
+        const auto offered = selected_of(persons, *all[1], clip, set, 1, first);
+        ASSERT_EQ(selected_of(persons, *all[0], clip, set, 1, first), offered);
+        const auto as_is = sums_of(persons, *all[0], clip, true, set.weights, first);
+        std::mt19937_64 engine(seed);
+        for (int draw = 0; draw < 8; ++draw) {
+            Person other = persons;
+            for (std::size_t r = 0; r < starts[1]; ++r) {
+                other.records.labels[r] = static_cast<std::int32_t>(engine() % persons.network.classes());
+                for (std::size_t j = 0; j < persons.network.inputs(); ++j)
+                    other.records.features.wide_values()[r * persons.network.inputs() + j] +=
+                        set.poison->input_radius * (static_cast<double>(engine() % 3) - 1);
+            }
+            const auto they = sums_of(other, *all[0], clip, true, set.weights, first);
+            for (std::size_t p = 0; p < entries; ++p) {
+                const std::int64_t up = offered[p].empty() ? 0 : -offered[p].front(),
+                                   down = offered[entries + p].empty() ? 0 : -offered[entries + p].front();
+                ASSERT_LE(they[1][p], as_is[1][p] + up) << "seed " << seed;
+                ASSERT_GE(they[0][p], as_is[0][p] - down) << "seed " << seed;
+                ASSERT_LE(as_is[1][p] + up, clip.scale(GetParam()).weight_units);
+                moved += they[1][p] > as_is[1][p];
+                exactly += they[1][p] > as_is[1][p] && they[1][p] == as_is[1][p] + up;
+            }
+        }
+    }
+    EXPECT_GT(moved, 1000);
+    EXPECT_GT(exactly, 100);
+}
+
 using RecordsByClass = RowsOfAPerson;
 
 // Each record is a person of its own, whose entries are at most its weight's part of the bound: sums and
@@ -400,6 +586,9 @@ TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, RecordsByClass,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(Precisions, EntriesOfAPerson,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Precisions, RowsOfAPerson,

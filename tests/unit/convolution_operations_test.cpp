@@ -268,6 +268,47 @@ TYPED_TEST(ConvolutionOperations, SumsBeyondAnyRealAreClippedToo) {
     }
 }
 
+// Persons whose rows lie in several vectors of lanes, in a panel that is not full.
+TYPED_TEST(ConvolutionOperations, AccumulatePositionsOfPersons) {
+    using Real = TypeParam;
+    std::int64_t clamped = 0, inside = 0;
+    this->with_cases([&](const ConvolutionCase& of, Draws<Real>& draws) {
+        const std::size_t parameters = of.shape().parameters();
+        Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
+        Bounds<Real> z = draws.bounds(of.convolution.input.rows(), [&] { return draws.nonnegative(); });
+        const Bounds<Real> drawn = draws.bounds(of.out * of.positions(), [&] { return draws.any(); });
+        for (const std::size_t rows : {2, 3, 21, 128}) {
+            const Clip clip{.kind = Clip::Kind::elementwise,
+                            .gamma = of.out % 2 == 0 ? 0.7 : 30.0,
+                            .after = true,
+                            .rows = rows};
+            const std::size_t persons = (rows == 3 ? 101 : panel_height) / rows, count = persons * rows;
+            Bounds<Real> delta = drawn;
+            for (std::size_t i = 0; i < delta.lower.size(); ++i)
+                if (i % panel_height >= count) delta.lower[i] = delta.upper[i] = 0;
+            for (const auto& [delta_is_point, image] : {std::pair{true, x.view(true)},
+                                                        {true, z.view(true)},
+                                                        {false, x.view(true)},
+                                                        {false, z.view(false)}}) {
+                std::vector<std::int64_t> expected(2 * parameters, 5), actual = expected;
+                const std::size_t upper = delta_is_point ? 0 : parameters;
+                const ConvolutionProduct<Real> product{
+                    of.convolution, of.shape(), clip, delta.view(delta_is_point), image, count};
+                this->reference->accumulate_positions(product, {expected.data(), expected.data() + upper});
+                this->tested->accumulate_positions(product, {actual.data(), actual.data() + upper});
+                ASSERT_EQ(expected, actual) << rows;
+                const auto most = static_cast<std::int64_t>(persons) * clip.weight_units<Real>();
+                for (const std::int64_t sum : actual) {
+                    ASSERT_LE(std::abs(sum - 5), most);
+                    ++(std::abs(sum - 5) == most ? clamped : inside);
+                }
+            }
+        }
+    });
+    EXPECT_GT(clamped, 0);
+    EXPECT_GT(inside, 0);
+}
+
 /// The weights [out * positions, rows of the image + 1] of the dense layer that a convolution is.
 std::vector<std::int64_t> as_dense(const ConvolutionCase& of, const std::vector<std::int64_t>& weights) {
     const Image& input = of.convolution.input;

@@ -134,6 +134,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     void saturate();
     void backward();
     void accumulate();
+    void accumulate_persons();
     void accumulate_and_select();
     void gather_selections();
     void offer_changes();
@@ -412,6 +413,50 @@ void Operations<Real>::accumulate() {
     }
 }
 
+// Persons of several rows, whose sums are clamped; with little room for a row, and with so much that none
+// fills it. Panels need not be full.
+template <typename Real>
+void Operations<Real>::accumulate_persons() {
+    const std::size_t stride = row_stride<Real>(shape.in);
+    std::int64_t clamped = 0, inside = 0;
+    for (const std::size_t rows_of_person : {0, 2, 12, 40, 128}) {
+        for (const auto& [gamma, reads] : {std::pair{0.06, Reads::activations},
+                                           {30.0, Reads::activations},
+                                           {0.06, Reads::nonnegative_features},
+                                           {30.0, Reads::nonnegative_features},
+                                           {0.06, Reads::features},
+                                           {30.0, Reads::features}}) {
+            const Clip clip{
+                .kind = Clip::Kind::elementwise, .gamma = gamma, .after = true, .rows = rows_of_person};
+            const std::size_t persons = rows_of_person == 0 ? 1 : panel_height / rows_of_person,
+                              count = rows_of_person == 0 ? 101 : persons * rows_of_person;
+            Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
+            for (std::size_t i = 0; i < delta.lower.size(); ++i)
+                if (i % panel_height >= count) delta.lower[i] = delta.upper[i] = 0;
+            const Rows<Real> rows = random_rows(reads);
+            for (const bool point : {false, true}) {
+                if (point && reads == Reads::activations) continue;
+                const BasicConstInterval<Real> gradient{delta.lower.data(),
+                                                        point ? delta.lower.data() : delta.upper.data()};
+                std::vector<std::int64_t> expected(2 * shape.parameters(), 5), actual = expected;
+                const OuterProduct<Real> product{shape, clip, gradient, rows.view(), stride, count};
+                const std::size_t upper = point ? 0 : shape.parameters();
+                reference->accumulate(product, {expected.data(), expected.data() + upper});
+                tested->accumulate(product, {actual.data(), actual.data() + upper});
+                ASSERT_EQ(expected, actual) << "persons of " << rows_of_person << ", gamma " << gamma;
+                if (rows_of_person == 0) continue;
+                const auto most = static_cast<std::int64_t>(persons) * clip.weight_units<Real>();
+                for (const std::int64_t sum : actual) {
+                    ASSERT_LE(std::abs(sum - 5), most);
+                    ++(std::abs(sum - 5) == most ? clamped : inside);
+                }
+            }
+        }
+    }
+    EXPECT_GT(clamped, 0);
+    EXPECT_GT(inside, 0);
+}
+
 // Of the first records of two panels: the second finds the thresholds that the first one left.
 template <typename Real>
 void Operations<Real>::accumulate_and_select() {
@@ -670,6 +715,12 @@ TEST_P(OperationsInDouble, Accumulate) {
 TEST_P(OperationsInSingle, Accumulate) {
     on_every_target([&] { accumulate(); });
 }
+TEST_P(OperationsInDouble, AccumulatePersons) {
+    on_every_target([&] { accumulate_persons(); });
+}
+TEST_P(OperationsInSingle, AccumulatePersons) {
+    on_every_target([&] { accumulate_persons(); });
+}
 TEST_P(OperationsInDouble, AccumulateAndSelect) {
     accumulate_and_select();
 }
@@ -693,6 +744,57 @@ const auto shapes =
                     LayerShape{16, 4}, LayerShape{33, 17}, LayerShape{64, 3}, LayerShape{70, 66});
 INSTANTIATE_TEST_SUITE_P(Shapes, OperationsInDouble, shapes, test_name);
 INSTANTIATE_TEST_SUITE_P(Shapes, OperationsInSingle, shapes, test_name);
+
+// By hand: Gamma is 1, a row's room 8.
+TEST(EntryOfAPerson, IsTheClampedSumOfWhatItsRowsHaveRoomFor) {
+    const struct {
+        double first, second, entry;
+    } cases[] = {{6, -5.5, 0.5}, {20, -12.5, 0},  {20, -7.75, 0.25},
+                 {0.5, 0.75, 1}, {-0.5, -20, -1}, {0, 0, 0}};
+    for (const char* name : {"reference", "cpu"}) {
+        const auto operations = make_operations<double>(name);
+        for (const auto& [first, second, entry] : cases) {
+            const Clip clip{.kind = Clip::Kind::elementwise, .gamma = 1, .after = true, .rows = 2};
+            Panel<double> delta(panel_height, 0.0), rows(panel_height * row_stride(1), 0.0);
+            delta[0] = first;
+            delta[1] = second;
+            for (const std::size_t r : {0, 1}) rows[r * row_stride(1) + 1] = 1;  // the bias's column
+            std::vector<std::int64_t> sums(2, 0);
+            const OuterProduct<double> product{
+                {1, 1}, clip, {delta.data(), delta.data()}, {rows.data(), rows.data()}, row_stride(1), 2};
+            operations->accumulate(product, {sums.data(), sums.data()});
+            EXPECT_EQ(sums[0], 0) << name;
+            EXPECT_EQ(static_cast<double>(sums[1]) * clip.grid().unit(), entry)
+                << name << ": " << first << " and " << second;
+        }
+    }
+}
+
+// More rows than a chain of floats has room for: half of them near their limit, the others near the other.
+TEST(EntryOfAPerson, StaysOnTheGridWhereManyRowsGoFar) {
+    constexpr double gamma = 1.99;  // nearly all units that an entry may have
+    const Clip clip{.kind = Clip::Kind::elementwise, .gamma = gamma, .after = true, .rows = panel_height};
+    const auto reference = make_operations<float>("reference"), tested = make_operations<float>("cpu");
+    Panel<float> delta(panel_height), rows(panel_height * row_stride<float>(1), 0.0F);
+    for (std::size_t r = 0; r < panel_height; ++r) rows[r * row_stride<float>(1) + 1] = 1;
+    int inside = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const KeyedHash hash{seed};
+        for (std::size_t r = 0; r < panel_height; r += 2) {
+            delta[r / 2] = static_cast<float>(gamma * (7 + hash.uniform(1, r)));
+            delta[(panel_height + r) / 2] = -delta[r / 2] + static_cast<float>(hash.uniform(2, r) / 64);
+        }
+        std::vector<std::int64_t> expected(2, 0), actual(2, 0);
+        const OuterProduct<float> product{
+            {1, 1},      clip, {delta.data(), delta.data()}, {rows.data(), rows.data()}, row_stride<float>(1),
+            panel_height};
+        reference->accumulate(product, {expected.data(), expected.data()});
+        tested->accumulate(product, {actual.data(), actual.data()});
+        ASSERT_EQ(expected, actual);
+        inside += expected[1] < clip.weight_units<float>();
+    }
+    EXPECT_GT(inside, 100);
+}
 
 TEST(MakeBackend, NamesItsProducts) {
     Products products;

@@ -407,9 +407,9 @@ TEST(RowsClippedAfter, AreRefusedWhereTheyAreNotDefined) {
     refused(
         [](Settings& s) {
             s.training.kind = "boxes";
-            s.clip.kind = Clip::Kind::elementwise;
+            s.clip.kind = Clip::Kind::factored;
         },
-        "noisy training alone");
+        "by entries alone");
 }
 
 TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {

@@ -448,6 +448,7 @@ void draw_step(Choices& choices, Settings& settings) {
 
 void AttackReport::add(const AttackReport& other) {
     attacks += other.attacks;
+    clipped_after += other.clipped_after;
     violations.insert(violations.end(), other.violations.begin(), other.violations.end());
     for (const auto& [name, value] : other.tightness) tightness[name] = std::max(tightness[name], value);
 }
@@ -767,6 +768,8 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
         settings.clip.kind = Clip::Kind::elementwise;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)
         settings.training.l1_step = L1Step::proximal;
+    if (settings.clip.kind == Clip::Kind::elementwise && choices.chance(0.5))
+        settings.training.clip_rows = "after";
     check(settings);
     return problem;
 }
@@ -800,6 +803,11 @@ AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Ar
     AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
     AttackReport report = attack_boxes(problem, seed, persons_too_few);
     if (persons_too_few == 0) report.add(attack_neighbour(problem, seed));
+    const auto counted = [](AttackReport found, const Settings& settings) {
+        if (settings.training.clips_after()) found.clipped_after = found.attacks;
+        return found;
+    };
+    report = counted(std::move(report), problem.settings);
     if (seed % 2 == 0 && !problem.network.is_regression()) {
         const AttackProblem weighed = by_class(draw_problem(seed, arithmetic), seed);
         report.add(attack_boxes(weighed, seed, persons_too_few));
@@ -808,7 +816,7 @@ AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Ar
     if (seed % 3 != 0 || !problem.network.shape().is_dense()) return report;
     problem = against_poison(std::move(problem), seed);
     problem.records = with_rows(problem.records, problem.settings.training.rows_at_most);
-    report.add(attack_boxes(problem, seed, persons_too_few));
+    report.add(counted(attack_boxes(problem, seed, persons_too_few), problem.settings));
     return report;
 }
 

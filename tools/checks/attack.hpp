@@ -16,6 +16,7 @@ namespace holdfast {
 /// nest, one distance that jumped. Everything is a function of the seed.
 struct AttackReport {
     std::int64_t attacks = 0;
+    std::int64_t clipped_after = 0;       ///< of those, on persons whose rows are clipped together
     std::vector<std::string> violations;  ///< each with its seed and what was outside
     /// "relation charge-rule layers" -> largest displacement reached / room the box leaves that way, at that
     /// distance.

@@ -49,6 +49,9 @@ int main(int argc, char** argv) {
     }
     std::printf("largest displacement reached / room the box leaves that way\n");
     for (const auto& [name, value] : total.tightness) std::printf("  %-36s %.3f\n", name.c_str(), value);
+    if (total.clipped_after > 0)
+        std::printf("of persons whose rows are clipped together: %lld\n",
+                    static_cast<long long>(total.clipped_after));
     std::printf("seeds %llu..%llu: %lld attacks, %zu violations\n", static_cast<unsigned long long>(seed),
                 static_cast<unsigned long long>(seed + count - 1), static_cast<long long>(total.attacks),
                 total.violations.size());
