@@ -13,6 +13,7 @@
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/host_memory.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/training/carry_out.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "jobs/training/plan/calibration.hpp"
 #include "jobs/training/plan/scaling.hpp"
@@ -140,10 +141,9 @@ void plan(const Context& context, const Request& request) {
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_facts(asked.settings, info));
     if (asked.run.threads > 0) omp_set_num_threads(static_cast<int>(asked.run.threads));
-    const std::string computing =
-        settings.host_only() && asked.run.backend == "auto" ? "cpu" : asked.run.backend;
-    const std::shared_ptr<const Backend> backend = make_backend(
-        computing, settings.training.arithmetic(), settings.certificate.product, context.world.local_rank());
+    const std::shared_ptr<const Backend> backend =
+        make_backend(backend_for(settings, asked.run.backend), settings.training.arithmetic(),
+                     settings.certificate.product, context.world.local_rank());
     const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
     const Demand demand = demand_of(whole, info.rows, request);
 

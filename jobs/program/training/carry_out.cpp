@@ -157,13 +157,12 @@ HeldRecords held_by(const ProcessGrid& grid, std::uint64_t records, std::size_t 
     return {of_a_member * static_cast<double>(grid.members().last - grid.members().first), of_a_member, wide};
 }
 
-/// Where no device computes what is asked, "auto" is none.
+}  // namespace
+
 std::string backend_for(const Settings& settings, const std::string& asked) {
     const bool anywhere = asked == "auto" && settings.certificate.product.exact();
     return settings.host_only() && anywhere ? "cpu" : asked;
 }
-
-}  // namespace
 
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
                             const std::string& data_digest, const PublicRecords& beside,
