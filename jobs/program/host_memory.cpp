@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 
 namespace holdfast {
 namespace {

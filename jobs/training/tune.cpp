@@ -14,9 +14,9 @@
 #include <tuple>
 
 #include "dist/files/digest.hpp"
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"

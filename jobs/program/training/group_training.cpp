@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/progress.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/training/member_progress.hpp"
 #include "jobs/program/training/step_trace.hpp"
 #include "kernels/base/error.hpp"

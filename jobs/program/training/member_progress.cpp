@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 
 namespace holdfast {
 

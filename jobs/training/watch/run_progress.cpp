@@ -13,7 +13,7 @@
 
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
