@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "jobs/program/runs/published_accuracy.hpp"
+#include "jobs/program/runs/publication.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"

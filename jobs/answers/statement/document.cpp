@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "jobs/answers/statement/releases.hpp"
-#include "jobs/answers/statement/standards.hpp"
-#include "jobs/answers/statement/terms.hpp"
+#include "jobs/answers/statement/sections.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
 

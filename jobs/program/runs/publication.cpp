@@ -7,6 +7,7 @@
 
 #include "dist/files/digest.hpp"
 #include "jobs/program/quality.hpp"
+#include "jobs/program/queries.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/runs/run_key.hpp"
 #include "kernels/backends.hpp"
@@ -154,6 +155,29 @@ OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivit
                               const PublicationTerms& terms) {
     return OutputNoise::of(terms.epsilon, terms.delta, sensitivity_of_average(run, sensitivity),
                            run.network.parameters());
+}
+
+std::optional<double> published_accuracy(const FinishedRun& run, const Rational& sensitivity,
+                                         const PublicationTerms& terms, const Records& queries) {
+    std::optional<OutputNoise> noise;
+    try {
+        noise.emplace(publication_noise(run, sensitivity, terms));
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::usage) throw;
+        return std::nullopt;
+    }
+    const std::vector<std::int64_t> exact = parameters_of(run);
+    const auto backend = make_backend("cpu", run.settings.training.arithmetic(), Product::exact, 0);
+    const Records mapped = run.features(queries);
+    std::vector<std::int32_t> labels, truth;
+    for (int n = 0; n < noises_tried; ++n) {
+        std::vector<std::int64_t> parameters = exact;
+        noise->add_to(parameters, SecretKey::known_to_all(static_cast<std::uint64_t>(n)));
+        const Answers answers = answers_of(run.network, *backend, parameters, mapped);
+        labels.insert(labels.end(), answers.labels.begin(), answers.labels.end());
+        truth.insert(truth.end(), mapped.labels.begin(), mapped.labels.end());
+    }
+    return fraction_right(truth, [&](std::size_t q) { return labels[q]; });
 }
 
 PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, const Rational& sensitivity,
