@@ -22,6 +22,7 @@
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/publication.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -109,18 +110,13 @@ nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
 
 std::string table_of(const nlohmann::json& result, bool by_answers) {
     std::string text;
-    char line[160];
-    const auto append = [&](auto... values) {
-        std::snprintf(line, sizeof line, values...);
-        text += line;
-    };
     if (!by_answers) {
         text = "any number of answers, by the published parameters, have the nominal accuracy\n";
     } else if (!result["epsilons"].empty()) {
-        append("%s", "expected private accuracy\n");
-        append("%-31s%-10s", "mechanism", "setting");
-        for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
-        append("%s", "\n");
+        text += "expected private accuracy\n";
+        text += printed("%-31s%-10s", "mechanism", "setting");
+        for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
+        text += "\n";
     }
     for (const auto& row : result["private_accuracy"]) {
         // An ensemble of one is the single model, unless its vote is what is noised.
@@ -128,16 +124,15 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
             !mechanism_info(row["mechanism"]).needs_votes)
             continue;
         const double delta = row["delta"];
-        char name[64];
-        std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s",
-                      row["mechanism"].get<std::string>().c_str(), delta);
-        append("%-31s%-10s", name, row["setting"].get<std::string>().c_str());
-        for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
-        append("%s", "\n");
+        std::string name = row["mechanism"];
+        if (delta > 0) name += printed(" (delta %g)", delta);
+        text += printed("%-31s%-10s", name.c_str(), row["setting"].get<std::string>().c_str());
+        for (const double accuracy : row["accuracy"]) text += printed("%-11.4f", accuracy);
+        text += "\n";
     }
     text += pate_lines(result["pate"]);
-    append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(),
-           result["accuracy"]["ensemble"].get<double>());
+    text += printed("nominal accuracy  single %.4f  ensemble %.4f\n",
+                    result["accuracy"]["single"].get<double>(), result["accuracy"]["ensemble"].get<double>());
     return text;
 }
 

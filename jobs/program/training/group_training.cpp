@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <spdlog/logger.h>
-#include <cstdio>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "jobs/program/progress.hpp"
 #include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -71,10 +71,8 @@ class StepTrace {
 
   private:
     static std::string text_of(const PhaseTimes& times) {
-        char text[96];
-        std::snprintf(text, sizeof text, "sums %.4f s, reduction %.4f s, charge and update %.4f s",
-                      times.sums, times.reduction, times.update);
-        return text;
+        return printed("sums %.4f s, reduction %.4f s, charge and update %.4f s", times.sums, times.reduction,
+                       times.update);
     }
 
     const Context& context_;
