@@ -147,12 +147,8 @@ void write_text(hdf5::File& file, const char* name, const std::string& text) {
 }
 
 std::string joined_by_commas(std::vector<std::string> names) {
-    std::string all;
-    for (std::string& name : names) {
-        std::replace(name.begin(), name.end(), ',', ';');  // the attribute's separator
-        all += (all.empty() ? "" : ",") + name;
-    }
-    return all;
+    for (std::string& name : names) std::replace(name.begin(), name.end(), ',', ';');
+    return joined(names, ",");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast::hdf5 {
 namespace {
@@ -239,8 +240,7 @@ void require_held(hid_t dataset, const std::string& where) {
     if (claimed <= (chunked ? most_deflated : 1) * stored &&
         (!chunked || all_chunks_held(dataset, creation.id(), space.id(), shape)))
         return;
-    std::string text;
-    for (const std::uint64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    const std::string text = joined(shape, ", ", [](std::uint64_t size) { return std::to_string(size); });
     throw Error(ExitCode::input, "claims shape [" + text + "], of which the file holds only a part",
                 "write every value, compressed by gzip at the most (h5repack -f GZIP=6)", where);
 }
@@ -298,12 +298,6 @@ Handle variable_text_type() {
                H5Tset_cset(type.id(), H5T_CSET_UTF8) >= 0,
            "HDF5 has text of variable length");
     return type;
-}
-
-std::string join(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : ",") + part;
-    return all;
 }
 
 std::vector<std::string> read_variable_text(hid_t attribute, hid_t type, hid_t space, std::uint64_t count,
@@ -572,7 +566,7 @@ std::string File::read_text_attribute(const std::string& name) const {
                            ? read_variable_text(handle.id(), type.id(), space.id(), count, good)
                            : read_fixed_text(handle.id(), type.id(), count, good);
     if (!good) fail_reading(path_, "attribute '" + name + "' cannot be read");
-    return join(parts);
+    return joined(parts, ",");
 }
 
 std::vector<std::int64_t> File::read_int64s_attribute(const std::string& name) const {

@@ -264,9 +264,8 @@ Run declare_student(const Command& command) {
         .required();
     command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
         .required();
-    std::string defaults;
-    for (const char* setting : own_defaults) defaults += std::string(defaults.empty() ? "" : ", ") + setting;
-    command.add_option("--config", request->config, "TOML file of the options below; none: " + defaults);
+    command.add_option("--config", request->config,
+                       "TOML file of the options below; none: " + joined(own_defaults));
     command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         .one_at_a_time();
     command.add_option("--public-test", request->public_test,

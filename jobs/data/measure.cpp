@@ -683,11 +683,8 @@ nlohmann::json as_json(const Request& request, const Measured& measured, const C
     return object;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names)
-        text += (text.empty() ? "" : ", ") + (name.empty() ? "(missing)" : name);
-    return text;
+std::string shown_name(const std::string& name) {
+    return name.empty() ? "(missing)" : name;
 }
 
 std::string as_text(const Request& request, const DatasetInfo& info, const Measured& measured,
@@ -717,7 +714,7 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         if (const auto& names = constants.columns[i]->names) {
             text += "    " + name + ": " + std::to_string(names->size()) + " names, by a noisy count of " +
                     std::to_string(std::lround(law.names.persons())) + " persons and more" +
-                    (names->empty() ? "" : ": " + joined(*names)) + "\n";
+                    (names->empty() ? "" : ": " + joined(*names, ", ", shown_name)) + "\n";
             continue;
         }
         text += "    " + name +
