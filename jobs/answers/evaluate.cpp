@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "dist/files/digest.hpp"
 #include "jobs/answers/evaluate/budget_routes.hpp"
 #include "jobs/answers/evaluate/certified_losses.hpp"
 #include "jobs/answers/evaluate/fleet.hpp"
@@ -136,17 +135,6 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
     return text;
 }
 
-/// evaluation.json with the digest of all but `result["data"]`, where the queries lie.
-std::string written(const Context& context, const FinishedRun& run, nlohmann::json& result) {
-    nlohmann::json figures = result;
-    figures.erase("data");
-    result["digest"] = StreamDigest::of(figures.dump());
-    if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
-    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n" +
-           next_command({"report", run.folder.path()});
-}
-
 void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
     if (!request.epsilons.empty() || !request.budget.empty())
         throw Error(ExitCode::usage, "a regression has no labels to release, so nothing has a price",
@@ -168,7 +156,8 @@ void evaluate_regression(const Context& context, const Request& request, const F
         result["certified_loss"] = certified_losses(context, run, data, targets);
         text += loss_table(result["certified_loss"]);
     }
-    context.print(result, text + written(context, run, result));
+    context.print(result, text + kept_evaluation(context, run.folder, result) +
+                              next_command({"report", run.folder.path()}));
 }
 
 /// Of a fleet: what every network answers alike. The options of boxes have no meaning there.
@@ -256,7 +245,8 @@ void evaluate(const Context& context, const Request& request) {
             certified_losses(context, run, data, {data.labels.begin(), data.labels.end()});
 
     // 4. For the owner's eyes.
-    const std::string last = written(context, run, result);
+    const std::string last =
+        kept_evaluation(context, run.folder, result) + next_command({"report", run.folder.path()});
     const auto schema = run.schema();
     context.print(result, table_of(result, run.certificate->by_answers()) +
                               text_of(quality, schema ? schema->classes : std::vector<std::string>()) +

@@ -180,6 +180,15 @@ std::string table_of(const nlohmann::json& result) {
 
 }  // namespace
 
+std::string kept_evaluation(const Context& context, const RunFolder& run, nlohmann::json& result) {
+    nlohmann::json figures = result;
+    figures.erase("data");
+    result["digest"] = StreamDigest::of(figures.dump());
+    if (context.world.is_root()) run.write_json("evaluation.json", result);
+    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
+           ", for the data owner only: " + run.file("evaluation.json") + "\n";
+}
+
 void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     // 1. The fleet, and queries with their true labels.
     const FinishedFleet fleet = FinishedFleet::open(question.run);
@@ -220,15 +229,10 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
         {"private_accuracy", private_accuracies(fleet, rules, data.labels, question.epsilons)},
         {"guarantee", fleet.manifest.guarantee}};
 
-    // 4. For the owner's eyes; the digest is of all but where the queries lie.
-    nlohmann::json digested = result;
-    digested.erase("data");
-    result["digest"] = StreamDigest::of(digested.dump());
-    if (context.world.is_root()) fleet.folder.write_json("evaluation.json", result);
+    // 4. For the owner's eyes.
+    const std::string kept = kept_evaluation(context, fleet.folder, result);
     context.print(result,
-                  table_of(result) + text_of(quality) + "evaluation " +
-                      result["digest"].get<std::string>().substr(0, 16) +
-                      ", for the data owner only: " + fleet.folder.file("evaluation.json") + "\n" +
+                  table_of(result) + text_of(quality) + kept +
                       (rules.size() == 1 ? "no bound yet\n" + next_command({"idp", "--run", question.run})
                                          : next_command({"report", question.run})));
 }

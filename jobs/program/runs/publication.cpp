@@ -1,6 +1,5 @@
 #include "jobs/program/runs/publication.hpp"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -19,11 +18,6 @@
 
 namespace holdfast {
 namespace {
-
-bool there(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-}
 
 std::string digest_of(const std::vector<std::int64_t>& parameters) {
     StreamDigest digest;
@@ -79,9 +73,9 @@ class NoisyCopy {
 /// `payment`. Nothing: another job has just ended this publication.
 std::optional<SecretKey> paid_key(const Context& context, const NoisyCopy& copy, Payment& payment,
                                   const Payee& payee) {
-    const bool fresh = !there(copy.key());
+    const bool fresh = !is_kept(copy.key());
     if (fresh) SecretKey::fresh().write_new(copy.key());
-    if (there(copy.kept())) return std::nullopt;
+    if (is_kept(copy.kept())) return std::nullopt;
     const SecretKey key = SecretKey::read(copy.key());
     payment.token = key.token(copy.fingerprint());
     charge(context, payment, payee, "publishing the parameters", [&] {
@@ -115,23 +109,15 @@ LedgerPayment payment_for(const Payee& payee, const std::vector<std::int64_t>& p
 }  // namespace
 
 std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
-    const BoxesReader reader(run.folder);
-    std::vector<__int128> sums(reader.parameters());
-    std::vector<std::int64_t> lower, upper;
-    StreamDigest digest;
-    for (std::size_t member = 0; member < reader.members(); ++member) {
-        for (std::size_t level = 0; level < reader.levels().size(); ++level) {
-            reader.read(member, level, lower, upper);
-            digest.add_values(std::span<const std::int64_t>(lower));
-            digest.add_values(std::span<const std::int64_t>(upper));
-            for (std::size_t p = 0; p < lower.size() && level == 0; ++p) sums[p] += lower[p];
-        }
-    }
-    if (digest.hex() != run.manifest.digest)
-        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
-                    "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+    std::vector<__int128> sums;
+    __int128 members = 0;
+    require_boxes(run, [&](std::size_t level, const std::vector<std::int64_t>& lower) {
+        if (level != 0) return;
+        sums.resize(lower.size());
+        for (std::size_t p = 0; p < lower.size(); ++p) sums[p] += lower[p];
+        ++members;
+    });
     std::vector<std::int64_t> average;
-    const auto members = static_cast<__int128>(reader.members());
     for (const __int128 sum : sums)
         average.push_back(static_cast<std::int64_t>((sum - (sum < 0 ? members - 1 : 0)) / members));
     return average;
@@ -194,8 +180,8 @@ PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, 
                       ledger,
                       run.manifest.dataset.measured};
     std::vector<std::int64_t> parameters = parameters_of(run);  // what cannot be read costs nothing
-    if (!there(copy.kept())) {
-        if (there(out))
+    if (!is_kept(copy.kept())) {
+        if (is_kept(out))
             throw Error(ExitCode::output, "another file is there, and is kept: nothing was charged",
                         "name a file that is not there", out);
         if (const std::optional<SecretKey> key = paid_key(context, copy, payment, payee)) {
