@@ -69,4 +69,8 @@ HOLDFAST_PORTABLE inline double monotone_exp(double x) {
     return exp_steps::polynomial(exp_steps::reduced(argument, power)) * exp_steps::two_to(power);
 }
 
+HOLDFAST_PORTABLE inline double monotone_sigmoid(double x) {
+    return 1.0 / (1.0 + monotone_exp(-x));
+}
+
 }  // namespace holdfast

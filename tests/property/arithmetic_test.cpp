@@ -15,7 +15,6 @@
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/base/random.hpp"
-#include "kernels/ops/loss_rule.hpp"
 
 namespace holdfast {
 namespace {
@@ -66,11 +65,6 @@ class ExactExp {
   private:
     mpfr_t exact_, difference_;
 };
-
-/// 1 / (1 + exp(-x)), as the loss of one logit has it.
-double monotone_sigmoid(double x) {
-    return loss_derivative(Loss::binary_cross_entropy, 1, 0, 0, &x, &x, 1);
-}
 
 double on_grid(double x) {
     return std::nearbyint(x / grid_step) * grid_step;
