@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 
 #include "dist/comm/communicator.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -25,9 +25,7 @@ constexpr const char* stall_hint =
     "run.stall_seconds waits longer";
 
 std::string standing_still(double seconds) {
-    char text[48];
-    std::snprintf(text, sizeof text, "no rank got any further for %g s", seconds);
-    return text;
+    return printed("no rank got any further for %g s", seconds);
 }
 
 /// A thread that signals pass by: the program's own takes them.

@@ -13,6 +13,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
@@ -27,16 +28,8 @@ constexpr double largest_byte = 255;
 /// More values than this no file holds; below it no product of rows, features and bytes overflows.
 constexpr std::uint64_t most_values = std::uint64_t{1} << 50;
 
-std::string join(const std::vector<std::string>& parts, const char* between) {
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : between) + part;
-    return all;
-}
-
 std::string shape_text(const hdf5::Shape& shape) {
-    std::vector<std::string> parts;
-    for (const std::uint64_t size : shape) parts.push_back(std::to_string(size));
-    return "[" + join(parts, ", ") + "]";
+    return "[" + joined(shape, ", ", [](std::uint64_t size) { return std::to_string(size); }) + "]";
 }
 
 std::vector<std::string> splits_of(const hdf5::File& file) {
@@ -257,7 +250,7 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
     if (!file.has(x_name)) {
         throw Error(ExitCode::input, "has no split '" + info_.split + "' (no dataset " + x_name + ")",
                     info_.splits.empty() ? "`holdfast import` makes a dataset of other files"
-                                         : "its splits: " + join(info_.splits, ", "),
+                                         : "its splits: " + joined(info_.splits),
                     info_.path);
     }
     hdf5::Dataset features = file.dataset(x_name);

@@ -13,6 +13,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -185,10 +186,8 @@ class CsvSource : public RecordSource {
         if (trained && !schema_.label.empty() && !label_at_) need(schema_.label);
         if (trained && !schema_.id.empty() && !id_at_) need(schema_.id);
         if (!missing.empty()) {
-            std::string there;
-            for (const std::string& name : header_) there += (there.empty() ? "" : ", ") + name;
             fail(ExitCode::input, "lacks the columns " + missing,
-                 "its header names " + there + "; columns are found by name, in any order");
+                 "its header names " + joined(header_) + "; columns are found by name, in any order");
         }
         for (const std::string& name : header_)
             if (!named.contains(name)) info_.ignored.push_back(name);

@@ -11,6 +11,7 @@
 #include "kernels/base/nearest_name.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/base/streams.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -516,9 +517,7 @@ void write_facts(DatasetWriter& writer, const PublicFacts& facts, const SourceIn
     writer.set_names(info.names);
     if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);
     if (info.class_names.empty()) return;
-    std::string names;
-    for (const std::string& name : info.class_names) names += (names.empty() ? "" : ",") + name;
-    writer.set_attribute("class_names", names);
+    writer.set_attribute("class_names", joined(info.class_names, ","));
 }
 
 }  // namespace

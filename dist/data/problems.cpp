@@ -3,18 +3,12 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr std::size_t positions_shown = 3, samples_shown = 5, kinds_shown = 20;
-
-template <typename Items, typename Text>
-std::string listed(const Items& items, Text text) {
-    std::string list;
-    for (const auto& item : items) list += (list.empty() ? "" : ", ") + text(item);
-    return list;
-}
 
 }  // namespace
 
@@ -55,10 +49,11 @@ void Problems::raise(const std::string& path) const {
         if (kind.count > 1) {
             message +=
                 " (and " + std::to_string(kind.count - 1) + " more like it, at " +
-                listed(kind.positions, [](std::uint64_t position) { return std::to_string(position); });
+                joined(kind.positions, ", ", [](std::uint64_t position) { return std::to_string(position); });
             if (kind.samples.size() > 1)
-                message += "; among them " + listed(std::vector(kind.samples.begin() + 1, kind.samples.end()),
-                                                    [](const std::string& cell) { return "'" + cell + "'"; });
+                message +=
+                    "; among them " + joined(std::vector(kind.samples.begin() + 1, kind.samples.end()), ", ",
+                                             [](const std::string& cell) { return "'" + cell + "'"; });
             message += ")";
         }
         if (hints.find(kind.hint) == std::string::npos) hints += (hints.empty() ? "" : "\n  ") + kind.hint;

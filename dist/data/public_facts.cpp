@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "dist/data/person_rule.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -147,12 +147,8 @@ void write_text(hdf5::File& file, const char* name, const std::string& text) {
 }
 
 std::string joined_by_commas(std::vector<std::string> names) {
-    std::string all;
-    for (std::string& name : names) {
-        std::replace(name.begin(), name.end(), ',', ';');  // the attribute's separator
-        all += (all.empty() ? "" : ",") + name;
-    }
-    return all;
+    for (std::string& name : names) std::replace(name.begin(), name.end(), ',', ';');
+    return joined(names, ",");
 }
 
 }  // namespace
@@ -229,9 +225,7 @@ std::optional<Dealt> dealt_named(const std::string& name) {
 
 std::string text_of(const FeatureRange& range) {
     if (range == default_feature_range) return "not stated, so [-2^20, 2^20]";
-    char text[64];
-    std::snprintf(text, sizeof text, "[%.6g, %.6g]", range.low, range.high);
-    return text;
+    return printed("[%.6g, %.6g]", range.low, range.high);
 }
 
 const char* coverage_of(IdKind ids) {

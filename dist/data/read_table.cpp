@@ -1,12 +1,12 @@
 #include "dist/data/read_table.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "dist/data/filled_records.hpp"
 #include "dist/data/import_csv.hpp"
 #include "dist/data/person_rows.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -31,8 +31,7 @@ class Outside {
         std::vector<std::string> all;
         for (std::size_t i = 0; i < ranges_.size(); ++i) {
             if (counts_[i] == 0) continue;
-            char range[80];
-            std::snprintf(range, sizeof range, "[%.10g, %.10g]", ranges_[i].lowest, ranges_[i].highest);
+            const std::string range = printed("[%.10g, %.10g]", ranges_[i].lowest, ranges_[i].highest);
             all.push_back(names_[i] + ": " + std::to_string(counts_[i]) + " outside " + range +
                           ", the first in line " + lines_[i]);
         }

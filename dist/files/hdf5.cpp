@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast::hdf5 {
 namespace {
@@ -82,61 +83,22 @@ Handle access_properties() {
     return list;
 }
 
-hid_t memory_type(Type type) {
-    switch (type) {
-        case Type::int8:
-            return H5T_NATIVE_INT8;
-        case Type::uint8:
-            return H5T_NATIVE_UINT8;
-        case Type::int16:
-            return H5T_NATIVE_INT16;
-        case Type::uint16:
-            return H5T_NATIVE_UINT16;
-        case Type::int32:
-            return H5T_NATIVE_INT32;
-        case Type::uint32:
-            return H5T_NATIVE_UINT32;
-        case Type::int64:
-            return H5T_NATIVE_INT64;
-        case Type::uint64:
-            return H5T_NATIVE_UINT64;
-        case Type::float32:
-            return H5T_NATIVE_FLOAT;
-        case Type::float64:
-            return H5T_NATIVE_DOUBLE;
-        case Type::other:
-            break;
-    }
-    throw Error(ExitCode::internal, "no memory type for this HDF5 type", "please report it");
-}
+struct StoredAs {
+    const char* name;
+    hid_t memory;
+    hid_t file;  ///< little endian, whatever the machine: the same bytes everywhere
+};
 
-/// Little endian in the file, whatever the machine: the same bytes everywhere.
-hid_t file_type(Type type) {
-    switch (type) {
-        case Type::int8:
-            return H5T_STD_I8LE;
-        case Type::uint8:
-            return H5T_STD_U8LE;
-        case Type::int16:
-            return H5T_STD_I16LE;
-        case Type::uint16:
-            return H5T_STD_U16LE;
-        case Type::int32:
-            return H5T_STD_I32LE;
-        case Type::uint32:
-            return H5T_STD_U32LE;
-        case Type::int64:
-            return H5T_STD_I64LE;
-        case Type::uint64:
-            return H5T_STD_U64LE;
-        case Type::float32:
-            return H5T_IEEE_F32LE;
-        case Type::float64:
-            return H5T_IEEE_F64LE;
-        case Type::other:
-            break;
-    }
-    throw Error(ExitCode::internal, "no file type for this HDF5 type", "please report it");
+/// In the order of Type. Its macros start HDF5: it must be prepared first.
+StoredAs stored_as(Type type) {
+    const StoredAs all[] = {
+        {"int8", H5T_NATIVE_INT8, H5T_STD_I8LE},       {"uint8", H5T_NATIVE_UINT8, H5T_STD_U8LE},
+        {"int16", H5T_NATIVE_INT16, H5T_STD_I16LE},    {"uint16", H5T_NATIVE_UINT16, H5T_STD_U16LE},
+        {"int32", H5T_NATIVE_INT32, H5T_STD_I32LE},    {"uint32", H5T_NATIVE_UINT32, H5T_STD_U32LE},
+        {"int64", H5T_NATIVE_INT64, H5T_STD_I64LE},    {"uint64", H5T_NATIVE_UINT64, H5T_STD_U64LE},
+        {"float32", H5T_NATIVE_FLOAT, H5T_IEEE_F32LE}, {"float64", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE}};
+    ensure(type != Type::other, "a type that is read and written");
+    return all[static_cast<std::size_t>(type)];
 }
 
 Type integer_type(std::size_t bytes, bool is_signed) {
@@ -239,8 +201,7 @@ void require_held(hid_t dataset, const std::string& where) {
     if (claimed <= (chunked ? most_deflated : 1) * stored &&
         (!chunked || all_chunks_held(dataset, creation.id(), space.id(), shape)))
         return;
-    std::string text;
-    for (const std::uint64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    const std::string text = joined(shape, ", ", [](std::uint64_t size) { return std::to_string(size); });
     throw Error(ExitCode::input, "claims shape [" + text + "], of which the file holds only a part",
                 "write every value, compressed by gzip at the most (h5repack -f GZIP=6)", where);
 }
@@ -300,12 +261,6 @@ Handle variable_text_type() {
     return type;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : ",") + part;
-    return all;
-}
-
 std::vector<std::string> read_variable_text(hid_t attribute, hid_t type, hid_t space, std::uint64_t count,
                                             bool& good) {
     std::vector<char*> pointers(count, nullptr);
@@ -335,31 +290,7 @@ bool Handle::close() {
 }
 
 const char* name_of(Type type) {
-    switch (type) {
-        case Type::int8:
-            return "int8";
-        case Type::uint8:
-            return "uint8";
-        case Type::int16:
-            return "int16";
-        case Type::uint16:
-            return "uint16";
-        case Type::int32:
-            return "int32";
-        case Type::uint32:
-            return "uint32";
-        case Type::int64:
-            return "int64";
-        case Type::uint64:
-            return "uint64";
-        case Type::float32:
-            return "float32";
-        case Type::float64:
-            return "float64";
-        case Type::other:
-            break;
-    }
-    return "another type";
+    return type == Type::other ? "another type" : stored_as(type).name;
 }
 
 bool is_integer(Type type) {
@@ -407,7 +338,7 @@ void Dataset::read_slab(const Shape& offset, const Shape& count, Type type, void
                     where());
     }
     const Handle selected = select(offset, count), memory = simple_space(count);
-    if (H5Dread(handle_.id(), memory_type(type), memory.id(), selected.id(), H5P_DEFAULT, values) < 0) {
+    if (H5Dread(handle_.id(), stored_as(type).memory, memory.id(), selected.id(), H5P_DEFAULT, values) < 0) {
         fail_reading(where(), "cannot be read");
     }
 }
@@ -415,7 +346,7 @@ void Dataset::read_slab(const Shape& offset, const Shape& count, Type type, void
 void Dataset::write_slab(const Shape& offset, const Shape& count, Type type, const void* values) {
     if (product(count) == 0) return;
     const Handle selected = select(offset, count), memory = simple_space(count);
-    if (H5Dwrite(handle_.id(), memory_type(type), memory.id(), selected.id(), H5P_DEFAULT, values) < 0) {
+    if (H5Dwrite(handle_.id(), stored_as(type).memory, memory.id(), selected.id(), H5P_DEFAULT, values) < 0) {
         fail_writing(where(), "cannot be written");
     }
 }
@@ -505,7 +436,7 @@ Dataset File::create_dataset(const std::string& name, Type type, const Shape& sh
     if (storage.extendible) most.at(0) = H5S_UNLIMITED;
     const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), most.data()), H5Sclose);
     ensure(space.id() >= 0, "HDF5 makes a dataspace");
-    Handle handle(H5Dcreate2(handle_.id(), name.c_str(), file_type(type), space.id(), links.id(),
+    Handle handle(H5Dcreate2(handle_.id(), name.c_str(), stored_as(type).file, space.id(), links.id(),
                              creation.id(), H5P_DEFAULT),
                   H5Dclose);
     if (handle.id() < 0) fail_writing(path_ + ":" + name, "cannot be created");
@@ -539,9 +470,9 @@ void File::write_values(const std::string& name, Type type, const Shape& shape, 
     if (has_attribute(name)) H5Adelete(handle_.id(), name.c_str());
     const Handle space = simple_space(shape);
     const Handle handle(
-        H5Acreate2(handle_.id(), name.c_str(), file_type(type), space.id(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Acreate2(handle_.id(), name.c_str(), stored_as(type).file, space.id(), H5P_DEFAULT, H5P_DEFAULT),
         H5Aclose);
-    if (handle.id() < 0 || H5Awrite(handle.id(), memory_type(type), values) < 0) {
+    if (handle.id() < 0 || H5Awrite(handle.id(), stored_as(type).memory, values) < 0) {
         fail_writing(path_, "attribute '" + name + "' cannot be written");
     }
 }
@@ -572,7 +503,7 @@ std::string File::read_text_attribute(const std::string& name) const {
                            ? read_variable_text(handle.id(), type.id(), space.id(), count, good)
                            : read_fixed_text(handle.id(), type.id(), count, good);
     if (!good) fail_reading(path_, "attribute '" + name + "' cannot be read");
-    return join(parts);
+    return joined(parts, ",");
 }
 
 std::vector<std::int64_t> File::read_int64s_attribute(const std::string& name) const {

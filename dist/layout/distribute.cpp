@@ -11,6 +11,7 @@
 
 #include "dist/layout/assignment.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -241,9 +242,7 @@ std::string RecordDigest::hex(const Communicator& world) const {
     for (std::size_t part = 0; part < 4; ++part) {
         const std::uint64_t total = static_cast<std::uint64_t>(pieces[2 * part]) +
                                     (static_cast<std::uint64_t>(pieces[2 * part + 1]) << 32);
-        char digits[17];
-        std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(total));
-        text += digits;
+        text += printed("%016llx", static_cast<unsigned long long>(total));
     }
     return text;
 }

@@ -77,8 +77,4 @@ int ProcessGrid::rank_in_member_group(std::size_t level, std::size_t block) cons
     return static_cast<int>(group_of(level, shape_.levels, levels_) * shape_.blocks + block);
 }
 
-int ProcessGrid::rank_of(std::size_t member, std::size_t level, std::size_t block) const {
-    return rank_in_level_group(member, group_of(level, shape_.levels, levels_), block);
-}
-
 }  // namespace holdfast

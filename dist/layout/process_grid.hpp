@@ -43,9 +43,8 @@ class ProcessGrid {
     int rank_in_member_group(std::size_t level, std::size_t block) const;
     std::string text() const { return shape_.text(); }
 
-    /// The rank that holds this member, level and block.
-    int rank_of(std::size_t member, std::size_t level, std::size_t block) const;
     std::size_t level_groups() const { return shape_.levels; }
+    /// The rank that holds the levels of this group, of this member and block.
     int rank_in_level_group(std::size_t member, std::size_t level_group, std::size_t block) const;
 
   private:

@@ -10,9 +10,9 @@
 
 #include "jobs/answers/access/rules.hpp"
 #include "jobs/answers/answered.hpp"
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"

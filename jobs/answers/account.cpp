@@ -20,6 +20,7 @@
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 
@@ -136,10 +137,8 @@ std::string as_text(const LedgerPayment& payment) {
 }
 
 std::string as_text(const MonthSpending& one) {
-    char line[120];
-    std::snprintf(line, sizeof line, "%s      spent until then %.6g of %.6g\n", one.month.c_str(),
-                  shown(one.spent.epsilon), shown(one.spent.budget.epsilon));
-    return line;
+    return printed("%s      spent until then %.6g of %.6g\n", one.month.c_str(), shown(one.spent.epsilon),
+                   shown(one.spent.budget.epsilon));
 }
 
 std::string as_text(const Balance& balance) {

@@ -20,6 +20,7 @@
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/robust/attack.hpp"
 
 namespace holdfast {
@@ -34,11 +35,7 @@ struct Request {
     Smoothing smoothing;
     std::string service_key;
 
-    std::string radius_text() const {
-        char text[32];
-        std::snprintf(text, sizeof text, "%g", input_radius.front());
-        return text;
-    }
+    std::string radius_text() const { return printed("%g", input_radius.front()); }
 };
 
 struct Result {
@@ -147,10 +144,7 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
         const double mean = sum / static_cast<double>(queries.size());
         table.push_back({{"k", run.levels()[level]}, {"width_mean", mean}, {"width_max", largest}});
         if (level % stride != 0 && level + 1 != run.levels().size()) continue;
-        char line[96];
-        std::snprintf(line, sizeof line, "%-8lld %-11.5g %.5g\n", static_cast<long long>(run.levels()[level]),
-                      mean, largest);
-        text += line;
+        text += printed("%-8lld %-11.5g %.5g\n", static_cast<long long>(run.levels()[level]), mean, largest);
     }
     const Guarantee claim = run.certificate->claim();
     const nlohmann::json object = {{"queries", queries.size()},
@@ -267,10 +261,8 @@ void certify_job(const Context& context, const Request& request) {
     for (std::size_t level = radius ? 1 : 0; level < fractions.size(); ++level) {  // 0: of a query that stays
         table.push_back({{"k", levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
         if (level % stride != 0 && level + 1 != fractions.size()) continue;
-        char line[96];
-        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(levels[level]),
-                      fractions[level], ensemble[level]);
-        text += line;
+        text += printed("%-8lld %6.4f   %6.4f\n", static_cast<long long>(levels[level]), fractions[level],
+                        ensemble[level]);
     }
     if (learnt) text += text_of_learnt(*learnt);
     if (radius) text += "wherever a query moves within " + request.radius_text() + " of each feature, too\n";

@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "dist/files/digest.hpp"
 #include "jobs/answers/evaluate/budget_routes.hpp"
 #include "jobs/answers/evaluate/certified_losses.hpp"
 #include "jobs/answers/evaluate/fleet.hpp"
@@ -22,6 +21,7 @@
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/publication.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -109,18 +109,13 @@ nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
 
 std::string table_of(const nlohmann::json& result, bool by_answers) {
     std::string text;
-    char line[160];
-    const auto append = [&](auto... values) {
-        std::snprintf(line, sizeof line, values...);
-        text += line;
-    };
     if (!by_answers) {
         text = "any number of answers, by the published parameters, have the nominal accuracy\n";
     } else if (!result["epsilons"].empty()) {
-        append("%s", "expected private accuracy\n");
-        append("%-31s%-10s", "mechanism", "setting");
-        for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
-        append("%s", "\n");
+        text += "expected private accuracy\n";
+        text += printed("%-31s%-10s", "mechanism", "setting");
+        for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
+        text += "\n";
     }
     for (const auto& row : result["private_accuracy"]) {
         // An ensemble of one is the single model, unless its vote is what is noised.
@@ -128,28 +123,16 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
             !mechanism_info(row["mechanism"]).needs_votes)
             continue;
         const double delta = row["delta"];
-        char name[64];
-        std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s",
-                      row["mechanism"].get<std::string>().c_str(), delta);
-        append("%-31s%-10s", name, row["setting"].get<std::string>().c_str());
-        for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
-        append("%s", "\n");
+        std::string name = row["mechanism"];
+        if (delta > 0) name += printed(" (delta %g)", delta);
+        text += printed("%-31s%-10s", name.c_str(), row["setting"].get<std::string>().c_str());
+        for (const double accuracy : row["accuracy"]) text += printed("%-11.4f", accuracy);
+        text += "\n";
     }
     text += pate_lines(result["pate"]);
-    append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(),
-           result["accuracy"]["ensemble"].get<double>());
+    text += printed("nominal accuracy  single %.4f  ensemble %.4f\n",
+                    result["accuracy"]["single"].get<double>(), result["accuracy"]["ensemble"].get<double>());
     return text;
-}
-
-/// evaluation.json with the digest of all but `result["data"]`, where the queries lie.
-std::string written(const Context& context, const FinishedRun& run, nlohmann::json& result) {
-    nlohmann::json figures = result;
-    figures.erase("data");
-    result["digest"] = StreamDigest::of(figures.dump());
-    if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
-    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n" +
-           next_command({"report", run.folder.path()});
 }
 
 void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
@@ -173,7 +156,8 @@ void evaluate_regression(const Context& context, const Request& request, const F
         result["certified_loss"] = certified_losses(context, run, data, targets);
         text += loss_table(result["certified_loss"]);
     }
-    context.print(result, text + written(context, run, result));
+    context.print(result, text + kept_evaluation(context, run.folder, result) +
+                              next_command({"report", run.folder.path()}));
 }
 
 /// Of a fleet: what every network answers alike. The options of boxes have no meaning there.
@@ -261,7 +245,8 @@ void evaluate(const Context& context, const Request& request) {
             certified_losses(context, run, data, {data.labels.begin(), data.labels.end()});
 
     // 4. For the owner's eyes.
-    const std::string last = written(context, run, result);
+    const std::string last =
+        kept_evaluation(context, run.folder, result) + next_command({"report", run.folder.path()});
     const auto schema = run.schema();
     context.print(result, table_of(result, run.certificate->by_answers()) +
                               text_of(quality, schema ? schema->classes : std::vector<std::string>()) +

@@ -18,6 +18,7 @@
 #include "jobs/program/schema_file.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/answers.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
@@ -46,11 +47,7 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
 /// A number a line.
 std::string lines_of(const std::vector<double>& numbers) {
     std::string text;
-    char line[32];
-    for (const double number : numbers) {
-        std::snprintf(line, sizeof line, "%.17g\n", number);
-        text += line;
-    }
+    for (const double number : numbers) text += printed("%.17g\n", number);
     return text;
 }
 
@@ -64,11 +61,8 @@ std::string lines_of(const Answers& answers, std::size_t outputs, bool scores) {
     }
     for (std::size_t q = 0; q < answers.labels.size(); ++q) {
         text += std::to_string(answers.labels[q]);
-        char number[32];
-        for (std::size_t c = 0; scores && c < outputs; ++c) {
-            std::snprintf(number, sizeof number, ",%.17g", answers.logits[q * outputs + c]);
-            text += number;
-        }
+        for (std::size_t c = 0; scores && c < outputs; ++c)
+            text += printed(",%.17g", answers.logits[q * outputs + c]);
         text += "\n";
     }
     return text;
@@ -96,7 +90,6 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
     const auto name_of_class = [&](std::size_t c) {
         return c < classes.size() ? classes[c] : std::to_string(c);
     };
-    char number[40];
     std::string text = queries.has_ids         ? (schema ? cell_of(schema->id) : "id")
                        : queries.names.empty() ? "row"
                                                : "line";
@@ -109,15 +102,12 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
     for (std::size_t q = 0; q < queries.size(); ++q) {
         text += queries.names.empty() ? std::to_string(q) : cell_of(queries.names[q]);
         if (numbers) {
-            std::snprintf(number, sizeof number, ",%.10g", in_units(answers.logits[q], schema));
-            text += number;
+            text += printed(",%.10g", in_units(answers.logits[q], schema));
         } else {
             text += "," + cell_of(name_of_class(static_cast<std::size_t>(answers.labels[q])));
         }
-        for (std::size_t c = 0; !probabilities.empty() && c < number_of_classes; ++c) {
-            std::snprintf(number, sizeof number, ",%.6f", probabilities[q * number_of_classes + c]);
-            text += number;
-        }
+        for (std::size_t c = 0; !probabilities.empty() && c < number_of_classes; ++c)
+            text += printed(",%.6f", probabilities[q * number_of_classes + c]);
         text += "\n";
     }
     return text;

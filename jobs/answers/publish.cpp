@@ -6,7 +6,6 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "jobs/program/runs/publication.hpp"
 #include "jobs/program/runs/run_key.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/ledger/ledger.hpp"
@@ -103,12 +103,12 @@ std::string next_of(const Request& request, const std::string& dataset) {
 
 void print(const Context& context, const Request& request, const FinishedRun& run, const Model& model,
            const std::string& digest, const char* charged) {
-    char text[256];
-    std::snprintf(text, sizeof text, "%zu parameters, model %s, for anyone in ", model.parameters.size(),
-                  digest.substr(0, 16).c_str());
-    const std::string file = text + request.out;
-    std::snprintf(text, sizeof text, "epsilon %g, delta %g, charged %s\n",
-                  model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>(), charged);
+    const std::string file = printed("%zu parameters, model %s, for anyone in ", model.parameters.size(),
+                                     digest.substr(0, 16).c_str()) +
+                             request.out;
+    const std::string text =
+        printed("epsilon %g, delta %g, charged %s\n", model.cost["epsilon"].get<double>(),
+                model.cost["delta"].get<double>(), charged);
     context.print({{"model", digest},
                    {"file", request.out},
                    {"kind", model.kind},

@@ -19,6 +19,7 @@
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/public_training.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
@@ -184,21 +185,17 @@ void print(const Context& context, const Request& request, const Model& model, c
     nlohmann::json object = {{"model", digest},    {"file", request.out},
                              {"kind", model.kind}, {"parameters", model.parameters.size()},
                              {"cost", model.cost}, {"guarantee", model.guarantee}};
-    char line[160];
-    std::snprintf(line, sizeof line, "%zu parameters, model %s, for anyone in ", model.parameters.size(),
-                  digest.substr(0, 16).c_str());
-    std::string text = line + request.out + "\n";
-    std::snprintf(line, sizeof line, "trained on %lld labels, of %lld answers %lld refusals\n",
-                  learnt["labels"].get<long long>(), learnt["answers"].get<long long>(),
-                  learnt["refusals"].get<long long>());
-    text += line;
-    std::snprintf(line, sizeof line, "epsilon %g, delta %g, charged when they were released\n",
-                  model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>());
-    text += line;
+    std::string text = printed("%zu parameters, model %s, for anyone in ", model.parameters.size(),
+                               digest.substr(0, 16).c_str());
+    text += request.out + "\n";
+    text +=
+        printed("trained on %lld labels, of %lld answers %lld refusals\n", learnt["labels"].get<long long>(),
+                learnt["answers"].get<long long>(), learnt["refusals"].get<long long>());
+    text += printed("epsilon %g, delta %g, charged when they were released\n",
+                    model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>());
     if (accuracy) {
         object["accuracy"] = *accuracy;
-        std::snprintf(line, sizeof line, "accuracy %.4f on public records\n", *accuracy);
-        text += line;
+        text += printed("accuracy %.4f on public records\n", *accuracy);
     }
     context.print(object, text + Guarantee::text_of(model.guarantee) + "\n");
 }
@@ -267,9 +264,8 @@ Run declare_student(const Command& command) {
         .required();
     command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
         .required();
-    std::string defaults;
-    for (const char* setting : own_defaults) defaults += std::string(defaults.empty() ? "" : ", ") + setting;
-    command.add_option("--config", request->config, "TOML file of the options below; none: " + defaults);
+    command.add_option("--config", request->config,
+                       "TOML file of the options below; none: " + joined(own_defaults));
     command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         .one_at_a_time();
     command.add_option("--public-test", request->public_test,

@@ -19,6 +19,7 @@
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/row_weight.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
@@ -69,24 +70,18 @@ std::vector<std::int64_t> counted(const Model& model, const Records& records, Sc
 }
 
 std::string line_of(const char* name, const Estimate& estimate) {
-    char line[80];
-    std::snprintf(line, sizeof line, "  %-20s %.4f +- %.4f\n", name, estimate.value, estimate.error);
-    return line;
+    return printed("  %-20s %.4f +- %.4f\n", name, estimate.value, estimate.error);
 }
 
 std::string as_text(const Figures& figures, bool scored, const TableNoise& noise, bool charged) {
-    char line[200];
-    std::snprintf(line, sizeof line, "about %.0f persons held out, noise of %.3g a cell (%s)\n",
-                  figures.persons, noise.deviation(), noise.law.c_str());
-    std::string text =
-        line + line_of("accuracy", figures.accuracy) + line_of("balanced accuracy", figures.balanced);
+    std::string text = printed("about %.0f persons held out, noise of %.3g a cell (%s)\n", figures.persons,
+                               noise.deviation(), noise.law.c_str());
+    text += line_of("accuracy", figures.accuracy) + line_of("balanced accuracy", figures.balanced);
     if (scored) text += line_of("AUC", figures.auc) + line_of("Brier score", figures.brier);
     const double commonest = *std::max_element(figures.class_parts.begin(), figures.class_parts.end());
-    std::snprintf(line, sizeof line,
-                  "  who always says the commonest class: %.4f\ncost epsilon %g, delta %g, %s\n", commonest,
-                  shown(noise.epsilon), shown(noise.delta),
-                  charged ? "charged" : "charged before: nothing now");
-    return text + line;
+    return text + printed("  who always says the commonest class: %.4f\ncost epsilon %g, delta %g, %s\n",
+                          commonest, shown(noise.epsilon), shown(noise.delta),
+                          charged ? "charged" : "charged before: nothing now");
 }
 
 void validate(const Context& context, const Request& request) {

@@ -13,6 +13,7 @@
 #include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -20,9 +21,7 @@ namespace {
 constexpr std::size_t most_columns_listed = 10;
 
 std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
-    return text;
+    return printed("%.6g", value);
 }
 
 std::string name_of_column(const DatasetInfo& info, std::size_t column) {
@@ -52,10 +51,8 @@ std::string class_lines(const DatasetStatistics& statistics) {
     if (!statistics.info.has_labels) return "  labels           none (queries)\n";
     std::string line = "  labels          ";
     for (const auto& [label, count] : statistics.class_counts) {
-        char text[64];
-        std::snprintf(text, sizeof text, " %d: %llu (%.1f%%) ", label, static_cast<unsigned long long>(count),
-                      100.0 * static_cast<double>(count) / static_cast<double>(statistics.info.rows));
-        line += text;
+        line += printed(" %d: %llu (%.1f%%) ", label, static_cast<unsigned long long>(count),
+                        100.0 * static_cast<double>(count) / static_cast<double>(statistics.info.rows));
     }
     return line + "\n";
 }

@@ -27,6 +27,7 @@
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/row_weight.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
@@ -254,14 +255,10 @@ struct Left {
 
 double rounded_down(const Rational& value) {
     if (value <= 0) return 0;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.5e", value.get_d());
-    double rounded = std::strtod(text, nullptr);
-    if (decimal_value(rounded, "") > value) {
-        std::snprintf(text, sizeof text, "%.5e", value.get_d() * (1 - 1e-5));
-        rounded = std::strtod(text, nullptr);
-    }
-    return rounded;
+    const double rounded = std::strtod(printed("%.5e", value.get_d()).c_str(), nullptr);
+    return decimal_value(rounded, "") > value
+               ? std::strtod(printed("%.5e", value.get_d() * (1 - 1e-5)).c_str(), nullptr)
+               : rounded;
 }
 
 /// What all of it costs together.
@@ -311,14 +308,8 @@ std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw&
                                 double persons) {
     const double times = std::pow(deviations_wanted(request) * law.sigma / persons, 2);
     const double share = Rational(request.columns_mu_squared / total.mu_squared).get_d() * times;
-    char text[160];
-    if (share < 1)
-        std::snprintf(text, sizeof text, "--share %.2g would do, or state public ranges (import --scale)",
-                      share);
-    else
-        std::snprintf(text, sizeof text,
-                      "no share of this total would do: state public ranges (import --scale)");
-    return text;
+    if (share < 1) return printed("--share %.2g would do, or state public ranges (import --scale)", share);
+    return "no share of this total would do: state public ranges (import --scale)";
 }
 
 /// Where the number of persons is public and the noise would hide all of them, no column is charged.
@@ -346,13 +337,12 @@ void refuse_beside(const Ledger& ledger, const std::string& population, const Bu
     if (total.mu_squared - before <= left + (before > 0 ? rounding : Rational(0))) return;
     const double fits =
         left > 0 ? rounded_down(gaussian_epsilon(Rational(std::sqrt(left.get_d())), total.delta)) : 0;
-    char hint[160];
-    std::snprintf(hint, sizeof hint, "--epsilon %g for both would fit", fits);
-    throw Error(ExitCode::budget,
-                "epsilon " + decimal_text(total.epsilon) +
-                    " for measuring and training does not fit beside the " + decimal_text(spent.epsilon) +
-                    " that is spent: nothing was charged",
-                fits > 0 ? hint : "nothing is left of this account", path);
+    throw Error(
+        ExitCode::budget,
+        "epsilon " + decimal_text(total.epsilon) + " for measuring and training does not fit beside the " +
+            decimal_text(spent.epsilon) + " that is spent: nothing was charged",
+        fits > 0 ? printed("--epsilon %g for both would fit", fits) : "nothing is left of this account",
+        path);
 }
 
 // The draw -------------------------------------------------------------------------------------------------
@@ -693,31 +683,24 @@ nlohmann::json as_json(const Request& request, const Measured& measured, const C
     return object;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names)
-        text += (text.empty() ? "" : ", ") + (name.empty() ? "(missing)" : name);
-    return text;
+std::string shown_name(const std::string& name) {
+    return name.empty() ? "(missing)" : name;
 }
 
 std::string as_text(const Request& request, const DatasetInfo& info, const Measured& measured,
                     const Cost& cost, const Total& total, const Left& left) {
     const MeasuredConstants& constants = measured.constants;
     const MeasureLaw& law = measured.law;
-    char line[240];
     std::string text = request.out + ": scaled by constants that were measured, token " +
                        constants.token.substr(0, 16) + "\n";
     if (constants.count) {
-        std::snprintf(line, sizeof line, "  records    %lld, noise %.4g\n",
-                      static_cast<long long>(*constants.count), law.count_sigma);
-        text += line;
+        text += printed("  records    %lld, noise %.4g\n", static_cast<long long>(*constants.count),
+                        law.count_sigma);
     }
     if (measured.columns.columns > 0) {
         const std::string what = constants.bins > 0 ? "ranges and " + std::to_string(constants.bins) + " bins"
                                                     : "ranges alone, of so few persons";
-        std::snprintf(line, sizeof line, "  columns    %s, noise %.4g persons a cell\n", what.c_str(),
-                      law.sigma);
-        text += line;
+        text += printed("  columns    %s, noise %.4g persons a cell\n", what.c_str(), law.sigma);
     }
     for (std::size_t i = 0; i < constants.columns.size(); ++i) {
         if (!constants.columns[i]) continue;
@@ -731,23 +714,22 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         if (const auto& names = constants.columns[i]->names) {
             text += "    " + name + ": " + std::to_string(names->size()) + " names, by a noisy count of " +
                     std::to_string(std::lround(law.names.persons())) + " persons and more" +
-                    (names->empty() ? "" : ": " + joined(*names)) + "\n";
+                    (names->empty() ? "" : ": " + joined(*names, ", ", shown_name)) + "\n";
             continue;
         }
-        std::snprintf(line, sizeof line, ": %.6g to %.6g%s\n", constants.columns[i]->lowest,
-                      constants.columns[i]->highest, constants.columns[i]->seen ? "" : ", hidden by noise");
-        text += "    " + name + line;
+        text += "    " + name +
+                printed(": %.6g to %.6g%s\n", constants.columns[i]->lowest, constants.columns[i]->highest,
+                        constants.columns[i]->seen ? "" : ", hidden by noise");
     }
-    std::snprintf(line, sizeof line, "cost epsilon %.4g, delta %.4g on its own (mu %.4g), %s\n",
-                  shown(cost.epsilon), shown(cost.delta), std::sqrt(cost.mu_squared.get_d()),
-                  measured.charged ? "charged" : "charged before: nothing now");
-    text += line;
-    std::snprintf(line, sizeof line,
-                  "of epsilon %.4g, delta %.4g in all a training may cost epsilon %.6g, "
-                  "delta %.4g\n",
-                  shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
+    text += printed("cost epsilon %.4g, delta %.4g on its own (mu %.4g), %s\n", shown(cost.epsilon),
+                    shown(cost.delta), std::sqrt(cost.mu_squared.get_d()),
+                    measured.charged ? "charged" : "charged before: nothing now");
+    text += printed(
+        "of epsilon %.4g, delta %.4g in all a training may cost epsilon %.6g, "
+        "delta %.4g\n",
+        shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
     const std::string& guarantee = measured.payments.back().guarantee;
-    return text + line + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
+    return text + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
 std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {

@@ -10,6 +10,7 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -48,12 +49,6 @@ void fill_gaps(TableGuess& guess, bool from_data) {
     if (!from_data) guess.schema.target_range = unknown_range;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    return list;
-}
-
 std::string as_text(const TableGuess& guess, const Request& request) {
     const Schema& schema = guess.schema;
     std::size_t categories = 0, dates = 0;
@@ -66,11 +61,11 @@ std::string as_text(const TableGuess& guess, const Request& request) {
                        " of dates), " + std::to_string(schema.features()) + " features, of " +
                        std::to_string(guess.rows) + " rows\n";
     if (!schema.classes.empty())
-        text += "  classes of '" + schema.label + "': " + listed(schema.classes) + "\n";
+        text += "  classes of '" + schema.label + "': " + joined(schema.classes) + "\n";
     if (!guess.dropped.empty())
-        text += "  left out, as texts that are no categories: " + listed(guess.dropped) + "\n";
+        text += "  left out, as texts that are no categories: " + joined(guess.dropped) + "\n";
     if (schema.id.empty() && !guess.possible_ids.empty())
-        text += "  different in every row, so perhaps ids (--id): " + listed(guess.possible_ids) + "\n";
+        text += "  different in every row, so perhaps ids (--id): " + joined(guess.possible_ids) + "\n";
     for (const auto& [name, count] : guess.missing) {
         const auto column = std::find_if(schema.columns.begin(), schema.columns.end(),
                                          [&name = name](const Column& one) { return one.name == name; });

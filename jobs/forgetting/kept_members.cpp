@@ -5,24 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
-
-std::string digest_of_boxes(const RunFolder& run) {
-    const BoxesReader reader(run);
-    StreamDigest digest;
-    std::vector<std::int64_t> lower, upper;
-    for (std::size_t member = 0; member < reader.members(); ++member) {
-        for (std::size_t level = 0; level < reader.levels().size(); ++level) {
-            reader.read(member, level, lower, upper);
-            digest.add_values(std::span<const std::int64_t>(lower));
-            digest.add_values(std::span<const std::int64_t>(upper));
-        }
-    }
-    return digest.hex();
-}
 
 std::vector<std::string> metrics_of_members(const RunFolder& run, const RunManifest& manifest) {
     const std::string path = run.file("metrics.jsonl");
@@ -68,9 +53,7 @@ std::string unseen(const std::string& metrics) {
 
 void keep_members(const FinishedRun& run, const std::vector<std::size_t>& members, const RunFolder& to,
                   const MemberStore& store) {
-    if (digest_of_boxes(run.folder) != run.manifest.digest)
-        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
-                    "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+    require_boxes(run);
     const std::vector<std::string> metrics = metrics_of_members(run.folder, run.manifest);
     const std::vector<std::size_t> there = MemberStore::finished(to.path());
     const BoxesReader boxes(run.folder);

@@ -7,9 +7,6 @@
 
 namespace holdfast {
 
-/// The digest of all parameters and boxes of a run, as its training made it.
-std::string digest_of_boxes(const RunFolder& run);
-
 /// metrics.jsonl of a finished run, the lines of each member: [members]. Error (input): they are not
 /// `steps` lines of every member, in order.
 std::vector<std::string> metrics_of_members(const RunFolder& run, const RunManifest& manifest);

@@ -7,7 +7,6 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,10 +18,10 @@
 #include "jobs/forgetting/kept_members.hpp"
 #include "jobs/forgetting/request_log.hpp"
 #include "jobs/forgetting/unlearn/forgotten.hpp"
-#include "jobs/program/host_name.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/kept_states.hpp"
@@ -177,11 +176,8 @@ Plan shared(const Communicator& world, Plan plan) {
     words.push_back(plan.rescaled ? 1 : 0);
     words.push_back(plan.before);
     words.push_back(static_cast<std::int64_t>(plan.forgotten.size()));
-    std::vector<std::byte> bytes(words.size() * sizeof(std::int64_t));
-    std::memcpy(bytes.data(), words.data(), bytes.size());
-    world.broadcast(bytes, 0);
-    words.resize(bytes.size() / sizeof(std::int64_t));
-    std::memcpy(words.data(), bytes.data(), bytes.size());
+    const auto told = agreed(world, std::vector<std::size_t>(words.begin(), words.end()));
+    words.assign(told.begin(), told.end());
     const auto members = static_cast<std::ptrdiff_t>(words.back());
     const auto retrained = (static_cast<std::ptrdiff_t>(words.size()) - members - 5) / 2;
     return {{words.begin(), words.begin() + members},

@@ -1,8 +1,8 @@
 #include "jobs/program/date.hpp"
 
-#include <array>
 #include <chrono>
-#include <cstdio>
+
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 
@@ -10,18 +10,14 @@ std::string date_of(std::int64_t milliseconds) {
     using namespace std::chrono;
     const sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(milliseconds)};
     const year_month_day day(floor<days>(time));
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%04d-%02u-%02u", static_cast<int>(day.year()),
-                  static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
-    return text.data();
+    return printed("%04d-%02u-%02u", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                   static_cast<unsigned>(day.day()));
 }
 
 std::string time_of(std::int64_t milliseconds) {
     const std::int64_t second = milliseconds / 1000 % 86400;
-    std::array<char, 16> text{};
-    std::snprintf(text.data(), text.size(), "T%02d:%02d:%02dZ", static_cast<int>(second / 3600),
-                  static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
-    return date_of(milliseconds) + text.data();
+    return date_of(milliseconds) + printed("T%02d:%02d:%02dZ", static_cast<int>(second / 3600),
+                                           static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
 }
 
 }  // namespace holdfast

@@ -2,14 +2,14 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <span>
 #include <vector>
 
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -135,9 +135,7 @@ std::string size_text(double bytes) {
     const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     std::size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f %s", bytes, units[unit]);
-    return text;
+    return printed("%.1f %s", bytes, units[unit]);
 }
 
 void tell_memory(const Context& context, const MemoryNeed& need) {

@@ -6,12 +6,16 @@
 #include "dist/data/dataset.hpp"
 
 namespace holdfast {
-std::string shell_word(const std::string& word) {
-    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+
+std::string shell_quoted(const std::string& word) {
     std::string text = "'";
     for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
     return text + "'";
+}
+
+std::string shell_word(const std::string& word) {
+    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    return word.empty() || word.find_first_not_of(plain) != std::string::npos ? shell_quoted(word) : word;
 }
 
 std::string next_command(const std::vector<std::string>& words) {

@@ -5,6 +5,8 @@
 
 namespace holdfast {
 
+/// In quotes, whatever it is.
+std::string shell_quoted(const std::string& word);
 /// In quotes where the shell would read more than a word.
 std::string shell_word(const std::string& word);
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -14,9 +15,7 @@ namespace {
 constexpr double two_sided_95 = 1.959963984540054;
 
 std::string line_of(const char* format, auto... values) {
-    char line[256];
-    std::snprintf(line, sizeof line, format, values...);
-    return line;
+    return printed(format, values...);
 }
 
 std::string table_of(const Quality& quality, const std::vector<std::string>& names) {

@@ -8,6 +8,7 @@
 
 #include "dist/data/read_table.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 
@@ -39,11 +40,9 @@ NamedQueries table_queries(const Context& context, const std::optional<Schema>& 
                     "holdfast import makes a dataset of it, with the training data's columns and ranges",
                     path);
     Table table = read_as_trained(path, *schema, first);
-    if (!table.ignored.empty()) {
-        std::string names;
-        for (const std::string& column : table.ignored) names += (names.empty() ? "" : ", ") + column;
-        context.log->warn("{}: columns that the model does not know are left out: {}", path, names);
-    }
+    if (!table.ignored.empty())
+        context.log->warn("{}: columns that the model does not know are left out: {}", path,
+                          joined(table.ignored));
     if (table.filled > 0)
         context.log->warn("{}: {} missing cells count as the schema says", path, table.filled);
     for (const std::string& outside : table.outside)

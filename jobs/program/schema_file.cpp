@@ -8,6 +8,7 @@
 #include "dist/data/public_facts.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/nets/model_file.hpp"
 
 namespace holdfast {
@@ -53,9 +54,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string list_of(const std::vector<std::string>& texts) {
-    std::string list;
-    for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + quoted(text);
-    return "[" + list + "]";
+    return "[" + joined(texts, ", ", quoted) + "]";
 }
 
 /// In one line; of an object, an inline table.

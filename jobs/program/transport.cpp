@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dist/comm/nccl.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/cuda.hpp"
 
@@ -21,21 +22,13 @@ int device_of(const Communicator& world) {
     return world.local_rank() % device_count();
 }
 
-/// Of every rank's GPU; empty: it has none.
-std::vector<std::string> identities(const Communicator& world, const std::string& mine) {
-    std::vector<std::string> all;
-    for (const std::vector<std::byte>& one : world.all_gather(std::as_bytes(std::span(mine))))
-        all.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
-    return all;
-}
-
 TransportGround survey(const Communicator& world, const std::string& backend) {
     TransportGround ground{.built = !nccl_version().empty(), .backend = backend, .ranks = world.size()};
     if (world.any(!on_gpus(backend))) return ground;
     const std::string mine = device_count() == 0 ? "" : device_identity(device_of(world));
     std::set<std::string> different;
     ground.devices = true;
-    for (const std::string& one : identities(world, mine)) {
+    for (const std::string& one : gathered_text(world, mine)) {
         ground.devices = ground.devices && !one.empty();
         different.insert(one);
     }
@@ -54,7 +47,7 @@ int choose_device(const std::string& backend, const Communicator& world) {
 
 std::size_t ranks_of_device(int device, const Communicator& world) {
     const std::string mine = device_identity(device);
-    const std::vector<std::string> all = identities(world, mine);
+    const std::vector<std::string> all = gathered_text(world, mine);
     return static_cast<std::size_t>(std::count(all.begin(), all.end(), mine));
 }
 

@@ -24,6 +24,7 @@
 #include "jobs/study/advise/stand_in.hpp"
 #include "jobs/study/advise/trial.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -259,22 +260,14 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const PublicNumbers& num
 
 /// The routes line by line: accuracy by number of answers.
 std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
-    char cell[96];
-    std::snprintf(cell, sizeof cell, "%-30s%-18s", "candidate", "route");
-    std::string text = cell;
-    for (const std::int64_t count : answers) {
-        std::snprintf(cell, sizeof cell, "%-8s", text_of_answers(count).c_str());
-        text += cell;
-    }
+    std::string text = printed("%-30s%-18s", "candidate", "route");
+    for (const std::int64_t count : answers) text += printed("%-8s", text_of_answers(count).c_str());
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-30s%-18s", each.candidate.name().c_str(),
-                          route.route.c_str());
-            text += cell;
+            text += printed("%-30s%-18s", each.candidate.name().c_str(), route.route.c_str());
             for (const std::optional<double>& accuracy : route.by_answers) {
-                std::snprintf(cell, sizeof cell, "%-8.4f", accuracy.value_or(0));
-                text += accuracy ? cell : "-       ";
+                text += accuracy ? printed("%-8.4f", *accuracy) : "-       ";
             }
             text += "\n";
         }
@@ -282,25 +275,16 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     return text;
 }
 
-std::string line_of(const char* format, auto... values) {
-    char line[300];
-    std::snprintf(line, sizeof line, format, values...);
-    return line;
-}
-
 std::string said_of(const PublicNumbers& numbers) {
     std::string learnt =
         numbers.is_regression() ? "numbers in [0, 1]" : std::to_string(numbers.classes) + " classes";
     for (std::size_t c = 0; c < numbers.class_shares.size(); ++c)
-        learnt += line_of(c == 0 ? " of shares %g" : ":%g", numbers.class_shares[c]);
-    char text[400];
-    std::snprintf(text, sizeof text,
-                  "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
-                  static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
-                  numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
-                  text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta,
-                  name_of(numbers.relation));
-    return text;
+        learnt += printed(c == 0 ? " of shares %g" : ":%g", numbers.class_shares[c]);
+    return printed("%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
+                   static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
+                   numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
+                   text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta,
+                   name_of(numbers.relation));
 }
 
 /// The place asked for; where none of them answers so many, that of a hundred.
@@ -345,7 +329,7 @@ std::string text_of(const std::vector<StandIn>& stand_ins) {
 std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicNumbers& numbers,
                     const std::vector<StandIn>& stand_ins) {
     const bool regression = numbers.is_regression();
-    std::string text = line_of(
+    std::string text = printed(
         "Least %s of the published ones, %.4f; the best settings tried on each stand-in, its own "
         "neighbours too, have %.4f less (%.4f at most)\n",
         regression ? "mean squared error" : "log-loss", forecast.log_loss, forecast.regret,
@@ -354,14 +338,14 @@ std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicN
                        : numbers.class_shares.empty() ? "right"
                                                       : "right, all classes counted alike";
     if (stand_ins.size() == 1)
-        return text + line_of(
+        return text + printed(
                           "Expect about %.2f %s if the table is as hard as %s; no easier or harder one was "
                           "tried\n",
                           forecast.lowest, unit, stand_ins[0].name.c_str());
-    text += line_of("Expect from %.2f to %.2f %s, as hard as the table is:", forecast.lowest,
+    text += printed("Expect from %.2f to %.2f %s, as hard as the table is:", forecast.lowest,
                     forecast.highest, unit);
     for (std::size_t s = 0; s < stand_ins.size(); ++s)
-        text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
+        text += printed("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
     return text + "\n";
 }
 
@@ -374,7 +358,7 @@ std::string next_of(const Request& request, const PublicNumbers& numbers) {
     const std::string ledger =
         request.ledger.empty() ? beside_dataset(request.data, ".ledger") : request.ledger;
     return next_command({"account", "--ledger", ledger, "--data", request.data, "--budget",
-                         line_of("%g", numbers.epsilon), "--budget-delta", line_of("%g", numbers.delta),
+                         printed("%g", numbers.epsilon), "--budget-delta", printed("%g", numbers.delta),
                          "--relation", name_of(numbers.relation), "--config", request.out});
 }
 
@@ -410,9 +394,9 @@ void advise(const Context& context, const Request& request) {
                               {name_of_accuracy(numbers), accuracy}};
     std::string reason =
         numbers.is_regression()
-            ? line_of("Advised: %s: %.4f of the variance explained on stand-ins that judge\n",
+            ? printed("Advised: %s: %.4f of the variance explained on stand-ins that judge\n",
                       winner.candidate.name().c_str(), accuracy)
-            : line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge%s\n",
+            : printed("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge%s\n",
                       winner.candidate.name().c_str(), route.c_str(), accuracy,
                       text_of_answers(answers[asked]).c_str(),
                       numbers.class_shares.empty() ? "" : ", all classes counted alike");

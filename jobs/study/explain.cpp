@@ -3,7 +3,6 @@
 //   holdfast explain --model model.h5 --out model.html
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "jobs/program/page/text.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "jobs/study/explain/page.hpp"
+#include "kernels/base/text.hpp"
 #include "models/privacy/guarantee.hpp"
 
 namespace holdfast {
@@ -43,20 +43,16 @@ std::string place_of(const Shape& shape, bool most) {
     if (found == adds.end()) return "";
     const auto place = static_cast<std::size_t>(found - adds.begin());
     const std::string where = shape.is_number() ? number_text(shape.at[place]) : shape.values[place];
-    char text[32];
-    std::snprintf(text, sizeof text, "%+.3f at ", *found);
-    return text + (where.empty() ? "(missing)" : where);
+    return printed("%+.3f at ", *found) + (where.empty() ? "(missing)" : where);
 }
 
 std::string text_of(const Shapes& shapes) {
     constexpr std::size_t most_lines = 20;
     std::string text = "what each column adds to the " + shapes.outputs.back() + ", most first\n";
-    char line[160];
     for (std::size_t i = 0; i < std::min(shapes.columns.size(), most_lines); ++i) {
         const Shape& shape = shapes.columns[i];
-        std::snprintf(line, sizeof line, "%-24.24s %-28.28s %-28.28s\n", shape.name.c_str(),
-                      place_of(shape, false).c_str(), place_of(shape, true).c_str());
-        text += line;
+        text += printed("%-24.24s %-28.28s %-28.28s\n", shape.name.c_str(), place_of(shape, false).c_str(),
+                        place_of(shape, true).c_str());
     }
     if (shapes.columns.size() > most_lines)
         text += "and " + std::to_string(shapes.columns.size() - most_lines) + " columns that change less\n";

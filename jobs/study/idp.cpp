@@ -7,13 +7,13 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/fleet/fleet_settings.hpp"
 #include "models/idp/idp_bounds.hpp"
 #include "models/idp/verified_fleet.hpp"
@@ -46,13 +46,10 @@ IdpClass as_found(const FleetReader& fleet, const ClassBound& bound) {
 }
 
 std::string line_of(std::size_t c, const std::optional<IdpClass>& found) {
-    char line[160];
     if (!found) return "";
     const double gap = found->lower > 0 ? 100 * (found->upper / found->lower - 1) : INFINITY;
-    std::snprintf(line, sizeof line, "%-7zu %-12.6g %-12.6g %-9.2g %-9.2f %s\n", c, found->lower,
-                  found->upper, gap, found->seconds,
-                  found->record ? std::to_string(*found->record).c_str() : "none found");
-    return line;
+    return printed("%-7zu %-12.6g %-12.6g %-9.2g %-9.2f %s\n", c, found->lower, found->upper, gap,
+                   found->seconds, found->record ? std::to_string(*found->record).c_str() : "none found");
 }
 
 void idp_job(const Context& context, const Request& request) {

@@ -22,6 +22,7 @@
 #include "jobs/program/training/all_records.hpp"
 #include "jobs/study/influence/newton.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/fleet/influence.hpp"
 
 namespace holdfast {
@@ -172,9 +173,7 @@ std::vector<double> estimate(NewtonComparison& newton, const Records& queries, s
 }
 
 std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
+    return printed("%.9g", value);
 }
 
 /// A line each: what is asked, what N says, how many networks say another, interval or set, the top records.
@@ -320,12 +319,10 @@ std::string text_of(const nlohmann::json& summary) {
     text += NewtonComparison::text_of(summary.value("newton", nlohmann::json()));
     text += "record                answers  largest change\n";
     for (const nlohmann::json& record : summary["top"]) {
-        char line[80];
-        std::snprintf(line, sizeof line, "%-20llu  %7lld  %14.6g\n",
-                      static_cast<unsigned long long>(record["record"].get<std::uint64_t>()),
-                      static_cast<long long>(record["labels_changed"].get<std::int64_t>()),
-                      record["largest_change"].get<double>());
-        text += line;
+        text += printed("%-20llu  %7lld  %14.6g\n",
+                        static_cast<unsigned long long>(record["record"].get<std::uint64_t>()),
+                        static_cast<long long>(record["labels_changed"].get<std::int64_t>()),
+                        record["largest_change"].get<double>());
     }
     return text;
 }

@@ -15,13 +15,12 @@
 
 #include "dist/files/digest.hpp"
 #include "dist/runs/lease.hpp"
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/configuration.hpp"
-#include "jobs/program/host_name.hpp"
 #include "jobs/program/id_list.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/progress.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/late_files.hpp"
 #include "jobs/program/training/all_records.hpp"
@@ -155,19 +154,12 @@ bool train_parts(const Context& context, const FleetTrainer& trainer, const Flee
     return !stop();
 }
 
-RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
-                        const std::string& data_digest, std::size_t networks) {
-    RunManifest manifest;
-    manifest.version = program_identity();
+RunManifest fleet_manifest(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                           const std::string& data_digest, std::size_t networks) {
+    RunManifest manifest = manifest_of(plan, how, info, data_digest);
     manifest.kind = "fleet";
-    manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);
     manifest.members = networks;
-    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
-    manifest.parameters = plan.network.parameters();
     manifest.levels = {0};
-    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
-    manifest.normaliser = plan.normaliser;
     manifest.relation = "remove";
     const bool single = plan.settings.training.precision == Precision::single_precision;
     manifest.arithmetic = {{"parameter_unit", parameter_unit},
@@ -252,7 +244,7 @@ void fleet(const Context& context, const Request& request) {
     if (!finished) {
         settings.features.keep_prefix(run.path());
         settings.network.keep_initial(run.path());
-        RunManifest manifest = manifest_of(plan, how, reader.info(), data.digest, left_out.size());
+        RunManifest manifest = fleet_manifest(plan, how, reader.info(), data.digest, left_out.size());
         manifest.sample = !request.records.empty();
         await_files(
             run.path(), [&] { return parts.all_there(); }, "every part that is finished");

@@ -13,11 +13,13 @@
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/host_memory.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/training/carry_out.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "jobs/training/plan/calibration.hpp"
 #include "jobs/training/plan/scaling.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/step_message.hpp"
 #include "models/boxes/charges.hpp"
 #include "models/training/memory.hpp"
@@ -62,25 +64,15 @@ Demand demand_of(const TrainingPlan& plan, std::uint64_t rows, const Request& re
 }
 
 std::string seconds_text(double seconds) {
-    char text[32];
-    if (seconds >= 7200)
-        std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-    else if (seconds >= 120)
-        std::snprintf(text, sizeof text, "%.1f min", seconds / 60);
-    else if (seconds >= 0.1 || seconds <= 0)
-        std::snprintf(text, sizeof text, "%.2f s", seconds);
-    else if (seconds >= 1e-4)
-        std::snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
-    else
-        std::snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
-    return text;
+    if (seconds >= 7200) return printed("%.1f h", seconds / 3600);
+    if (seconds >= 120) return printed("%.1f min", seconds / 60);
+    if (seconds >= 0.1 || seconds <= 0) return printed("%.2f s", seconds);
+    if (seconds >= 1e-4) return printed("%.2f ms", seconds * 1e3);
+    return printed("%.2f us", seconds * 1e6);
 }
 
 std::string bytes_text(double bytes) {
-    char text[32];
-    std::snprintf(text, sizeof text, bytes >= 1e9 ? "%.2f GB" : "%.0f MB",
-                  bytes / (bytes >= 1e9 ? 1e9 : 1e6));
-    return text;
+    return bytes >= 1e9 ? printed("%.2f GB", bytes / 1e9) : printed("%.0f MB", bytes / 1e6);
 }
 
 /// A prediction and the memory that goes with it.
@@ -92,13 +84,11 @@ struct Row {
 
 std::string row_text(const Row& row) {
     const Prediction& said = row.said;
-    char text[256];
-    std::snprintf(text, sizeof text, "%6zu  %-9s %-13s %7zu %7zu %12.0f  %-9s %-10s %-10s %s%s\n", row.ranks,
-                  said.layout.c_str(), said.grid.text().c_str(), said.members, said.levels, said.records,
-                  bytes_text(row.memory).c_str(), seconds_text(said.computing).c_str(),
-                  seconds_text(said.communication).c_str(), seconds_text(said.seconds).c_str(),
-                  said.taken_by_auto ? "  auto" : "");
-    return text;
+    return printed("%6zu  %-9s %-13s %7zu %7zu %12.0f  %-9s %-10s %-10s %s%s\n", row.ranks,
+                   said.layout.c_str(), said.grid.text().c_str(), said.members, said.levels, said.records,
+                   bytes_text(row.memory).c_str(), seconds_text(said.computing).c_str(),
+                   seconds_text(said.communication).c_str(), seconds_text(said.seconds).c_str(),
+                   said.taken_by_auto ? "  auto" : "");
 }
 
 nlohmann::json row_json(const Row& row) {
@@ -140,10 +130,9 @@ void plan(const Context& context, const Request& request) {
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_facts(asked.settings, info));
     if (asked.run.threads > 0) omp_set_num_threads(static_cast<int>(asked.run.threads));
-    const std::string computing =
-        settings.host_only() && asked.run.backend == "auto" ? "cpu" : asked.run.backend;
-    const std::shared_ptr<const Backend> backend = make_backend(
-        computing, settings.training.arithmetic(), settings.certificate.product, context.world.local_rank());
+    const std::shared_ptr<const Backend> backend =
+        make_backend(backend_for(settings, asked.run.backend), settings.training.arithmetic(),
+                     settings.certificate.product, context.world.local_rank());
     const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
     const Demand demand = demand_of(whole, info.rows, request);
 

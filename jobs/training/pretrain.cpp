@@ -15,6 +15,7 @@
 #include "jobs/program/training/public_training.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/base/version.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
@@ -111,13 +112,8 @@ void print(const Context& context, const Request& request, const Model& model, c
         const bool numbers = model.network.is_regression();
         object["validation_loss"] = seen.loss;
         if (!numbers) object["validation_accuracy"] = seen.accuracy;
-        char line[120];
-        std::snprintf(line, sizeof line, ", where the loss of the records held out is %.4g", seen.loss);
-        text += line;
-        if (!numbers) {
-            std::snprintf(line, sizeof line, ", accuracy %.4f", seen.accuracy);
-            text += line;
-        }
+        text += printed(", where the loss of the records held out is %.4g", seen.loss);
+        if (!numbers) text += printed(", accuracy %.4f", seen.accuracy);
     }
     context.print(object, text + "\n" + Guarantee::text_of(model.guarantee) + "\n");
 }

@@ -14,6 +14,7 @@
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/training/carry_out.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/kinds/kinds.hpp"
 
 namespace holdfast {
@@ -46,12 +47,10 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
                        std::to_string(manifest.parameters) + " parameters, " + manifest.kind + " " +
                        manifest.digest.substr(0, 16) + "\n" + arithmetic + "\n";
     if (const nlohmann::json& paid = manifest.payment; !paid.is_null()) {
-        char cost[160];
-        std::snprintf(cost, sizeof cost, "cost epsilon %g, delta %g: noise multiplier %.5g (%s)\n",
-                      paid["epsilon"].get<double>(), paid["delta"].get<double>(),
-                      paid["parameters"]["noise_multiplier"].get<double>(),
-                      paid["parameters"]["accountant"].get<std::string>().c_str());
-        text += cost;
+        text +=
+            printed("cost epsilon %g, delta %g: noise multiplier %.5g (%s)\n", paid["epsilon"].get<double>(),
+                    paid["delta"].get<double>(), paid["parameters"]["noise_multiplier"].get<double>(),
+                    paid["parameters"]["accountant"].get<std::string>().c_str());
     }
     return text + Guarantee::text_of(manifest.guarantee) + "\n";
 }

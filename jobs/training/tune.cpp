@@ -14,9 +14,9 @@
 #include <tuple>
 
 #include "dist/files/digest.hpp"
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -26,6 +26,7 @@
 #include "jobs/program/training/trained_records.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/row_weight.hpp"
 #include "models/certify/answers.hpp"
 #include "models/noisy/noisy_claim.hpp"
@@ -393,12 +394,10 @@ void print(const Context& context, const Request& request, const Selection& sele
         {"cost", {{"epsilon", shown(selection.epsilon)}, {"delta", shown(selection.delta)}}},
         {"law", selection.law.name()},
         {"mean_runs", selection.law.mean()}};
-    char cost[200];
-    std::snprintf(
-        cost, sizeof cost,
-        "cost epsilon %g, delta %g, of those trained on and of those held out (%s law, mean %lld)\n",
-        shown(selection.epsilon), shown(selection.delta), selection.law.name(),
-        static_cast<long long>(selection.law.mean()));
+    const std::string cost =
+        printed("cost epsilon %g, delta %g, of those trained on and of those held out (%s law, mean %lld)\n",
+                shown(selection.epsilon), shown(selection.delta), selection.law.name(),
+                static_cast<long long>(selection.law.mean()));
     if (!best)
         return context.print(object, std::string("no training was drawn, which a Poisson law does now and "
                                                  "then: nothing is chosen, and all is paid for\n") +
@@ -410,9 +409,7 @@ void print(const Context& context, const Request& request, const Selection& sele
                    {"score", {{"right", right}, {"error", error}}},
                    {"run", request.out},
                    {"guarantee", claim.to_json()}});
-    char score[200];
-    std::snprintf(
-        score, sizeof score,
+    const std::string score = printed(
         ": about %.0f +- %.0f persons held out answered rightly; the best of several, so rather too "
         "many (holdfast validate tells)\n",
         right, error);

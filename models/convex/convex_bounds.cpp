@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/training/plan.hpp"
 
 namespace holdfast {
@@ -98,14 +98,13 @@ double ConvexBounds::largest_learning_rate() const {
 void ConvexBounds::require_short_steps() const {
     const double rate = training_.learning_rate_at(0);
     if ((share(0) * pull() + Upper(2) * Upper(rate * training_.l2)).value() <= 2) return;
-    char text[160], hint[160];
-    std::snprintf(text, sizeof text,
-                  "with a learning rate of %.6g one record could move later steps further and further", rate);
-    std::snprintf(
-        hint, sizeof hint,
-        "records of length %.4g allow training.learning_rate = %.6g: lower it, or features.norm_limit",
-        norm_.value(), largest_learning_rate() * (1 - 1e-5));
-    throw Error(ExitCode::usage, text, hint, "training.learning_rate");
+    throw Error(
+        ExitCode::usage,
+        printed("with a learning rate of %.6g one record could move later steps further and further", rate),
+        printed(
+            "records of length %.4g allow training.learning_rate = %.6g: lower it, or features.norm_limit",
+            norm_.value(), largest_learning_rate() * (1 - 1e-5)),
+        "training.learning_rate");
 }
 
 Upper ConvexBounds::kept(std::int64_t step) const {

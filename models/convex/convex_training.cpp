@@ -1,10 +1,10 @@
 #include "models/convex/convex_training.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/convex/convex_bounds.hpp"
 #include "models/convex/convex_trainer.hpp"
 #include "models/convex/radius.hpp"
@@ -86,14 +86,11 @@ class ConvexTraining final : public Training {
     }
 
     std::string arithmetic_text() const override {
-        char text[240];
-        std::snprintf(
-            text, sizeof text,
+        return printed(
             "double precision, exact in units of 2^-50 (parameters) and 2^%d (gradients); one record moves "
             "the parameters by at most %.4g, a margin by %.4g times the length of the query",
             plan_.gradient_scale().exponent, round_up(radius_.all) * parameter_unit,
             round_up(radius_.margin) * parameter_unit);
-        return text;
     }
 
   private:

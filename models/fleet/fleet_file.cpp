@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "dist/files/atomic_file.hpp"
@@ -10,6 +9,7 @@
 #include "dist/files/hdf5.hpp"
 #include "dist/runs/lease.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 
@@ -93,9 +93,7 @@ std::size_t FleetParts::size(std::size_t part) const {
 }
 
 std::string FleetParts::file(std::size_t part) const {
-    char name[48];
-    std::snprintf(name, sizeof name, "parts/part-%05zu.h5", part);
-    return run_.file(name);
+    return run_.file(printed("parts/part-%05zu.h5", part));
 }
 
 void FleetParts::make_folder() const {

@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "kernels/base/error.hpp"
-#include "models/certify/answers.hpp"
 
 namespace holdfast {
 
@@ -28,18 +27,6 @@ std::vector<Vote> vote_of(const FleetOutputs& fleet, const Communicator& world, 
     world.sum(against);
     for (std::size_t q = 0; q < queries.size(); ++q) votes[q].against = against[q];
     return votes;
-}
-
-std::vector<std::vector<std::int32_t>> labels_one_by_one(const FleetReader& fleet, const Backend& backend,
-                                                         std::int64_t first, std::int64_t count,
-                                                         const Records& queries) {
-    std::vector<std::vector<std::int32_t>> labels;
-    std::vector<std::int64_t> parameters(fleet.network().parameters());
-    for (std::int64_t i = first; i < first + count; ++i) {
-        fleet.read(i, 1, parameters);
-        labels.push_back(answers_of(fleet.network(), backend, parameters, queries).labels);
-    }
-    return labels;
 }
 
 }  // namespace holdfast

@@ -19,9 +19,4 @@ struct Vote {
 /// asked, whatever the others say. Collective; all ranks have the result.
 std::vector<Vote> vote_of(const FleetOutputs& fleet, const Communicator& world, const Records& queries);
 
-/// The labels of the networks of one rank, [count, queries], by answers_of() in a loop: the specification.
-std::vector<std::vector<std::int32_t>> labels_one_by_one(const FleetReader& fleet, const Backend& backend,
-                                                         std::int64_t first, std::int64_t count,
-                                                         const Records& queries);
-
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #include "models/kinds/kinds.hpp"
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/boxes/boxes_training.hpp"
 #include "models/certify/boxes_certificate.hpp"
 #include "models/convex/convex_certificate.hpp"
@@ -79,12 +80,10 @@ const std::vector<Kind>& kinds() {
 }
 
 const Kind& kind_named(const std::string& name) {
-    std::string known;
-    for (const Kind& kind : kinds()) {
+    for (const Kind& kind : kinds())
         if (kind.name == name) return kind;
-        known += (known.empty() ? "" : ", ") + kind.name;
-    }
-    throw Error(ExitCode::input, "a run of kind \"" + name + "\"; this program knows " + known,
+    throw Error(ExitCode::input,
+                "a run of kind \"" + name + "\"; this program knows " + joined(kinds(), ", ", &Kind::name),
                 "open it with the program that wrote it");
 }
 

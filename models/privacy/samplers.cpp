@@ -90,39 +90,4 @@ bool bernoulli(const Rational& p, RandomBits& bits) {
     return uniform_below(p.get_den(), bits) < p.get_num();
 }
 
-namespace {
-
-/// e^-x for 0 <= x <= 1: the first k at which Bernoulli(x/k) fails is odd with that probability.
-bool bernoulli_exp_small(const Rational& x, RandomBits& bits) {
-    unsigned long trial = 1;
-    while (bernoulli(Rational(x / trial), bits)) ++trial;
-    return trial % 2 == 1;
-}
-
-}  // namespace
-
-bool bernoulli_exp(const Rational& x, RandomBits& bits) {
-    ensure(x >= 0, "e^-x is a probability for x >= 0 only");
-    const Integer whole = floor(x);
-    for (Integer i = 0; i < whole; ++i) {
-        if (!bernoulli_exp_small(1, bits)) return false;
-    }
-    return bernoulli_exp_small(x - whole, bits);
-}
-
-bool bernoulli_logistic(const Rational& epsilon, RandomBits& bits) {
-    const Rational half(1, 2);
-    for (;;) {  // false with 1/2, true with e^-epsilon/2, else again
-        if (bernoulli(half, bits)) return false;
-        if (bernoulli_exp(epsilon, bits)) return true;
-    }
-}
-
-bool bernoulli_stable_flip(const Rational& epsilon, std::int64_t h, std::int64_t cap, RandomBits& bits) {
-    ensure(0 <= h && h <= cap, "a stable distance lies in [0, cap]");
-    bool flip = bernoulli_logistic(epsilon, bits);
-    for (std::int64_t level = 0; level < cap; ++level) flip &= bernoulli_exp(epsilon, bits) || level >= h;
-    return flip;
-}
-
 }  // namespace holdfast

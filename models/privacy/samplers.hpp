@@ -40,21 +40,11 @@ std::uint64_t below(Word128 bits, std::uint64_t bound);
 Word128 to_word(const Integer& value);  ///< 0 <= value < 2^128, else ExitCode::internal
 Integer to_integer(Word128 value);
 
-// Exact samplers by rejection (von Neumann; Canonne, Kamath, Steinke 2020, algorithms 1 and 2): the law is
-// exact, the number of bits random. They need no table and serve as the independent implementation of the
-// laws.
+// Exact samplers by rejection: the law is exact, the number of bits random.
 
 /// Uniform on [0, bound), exactly; bound >= 1.
 Integer uniform_below(const Integer& bound, RandomBits& bits);
 /// True with probability exactly p, 0 <= p <= 1.
 bool bernoulli(const Rational& p, RandomBits& bits);
-/// True with probability exactly e^-x, x >= 0.
-bool bernoulli_exp(const Rational& x, RandomBits& bits);
-/// True with probability exactly 1/(1 + e^epsilon), epsilon >= 0.
-bool bernoulli_logistic(const Rational& epsilon, RandomBits& bits);
-/// True with probability exactly e^(-epsilon h)/(1 + e^epsilon), 0 <= h <= cap: the conjunction of one
-/// logistic trial and h of the `cap` trials of e^-epsilon, all of which are always made, so that the time has
-/// the same law for any h.
-bool bernoulli_stable_flip(const Rational& epsilon, std::int64_t h, std::int64_t cap, RandomBits& bits);
 
 }  // namespace holdfast

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/text.hpp"
+
 namespace holdfast {
 
 /// One row of a table of options: parsing, range, help and manifest all come from it. A section of settings
@@ -93,8 +95,7 @@ BasicOption<Section> flag(std::string key, const std::string& help, bool Section
 template <typename Section, typename Enum>
 BasicOption<Section> choice(std::string key, const std::string& help, Enum Section::*field,
                             std::vector<std::pair<std::string, Enum>> names) {
-    std::string list;
-    for (const auto& [name, value] : names) list += (list.empty() ? "" : " | ") + name;
+    const std::string list = joined(names, " | ", &std::pair<std::string, Enum>::first);
     return {std::move(key), help + ": " + list,
             [=](const Section& settings) {
                 for (const auto& [name, value] : names) {

@@ -1,20 +1,11 @@
 #include "models/training/step_metrics.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "kernels/base/text.hpp"
+
 namespace holdfast {
-namespace {
-
-template <typename... Numbers>
-std::string formatted(const char* format, Numbers... numbers) {
-    char text[64];
-    std::snprintf(text, sizeof text, format, numbers...);
-    return text;
-}
-
-}  // namespace
 
 StepMetrics StepMetrics::of(const TrainingSettings& training, std::int64_t step, std::int64_t records) {
     StepMetrics metrics;
@@ -74,12 +65,11 @@ nlohmann::json StepMetrics::to_json(std::size_t member) const {
 }
 
 std::string StepMetrics::text() const {
-    std::string line =
-        formatted("step %5.0f  k %3.0f", static_cast<double>(step), static_cast<double>(level));
+    std::string line = printed("step %5.0f  k %3.0f", static_cast<double>(step), static_cast<double>(level));
     const auto add = [&](const char* name, const std::vector<double>& values, const char* format,
                          double scale) {
         line += std::string("  ") + name;
-        for (const double value : values) line += formatted(format, value * scale);
+        for (const double value : values) line += printed(format, value * scale);
     };
     add("widths", layer_width_mean, " %.2e", 1);
     add("widest", layer_width_max, " %.2e", 1);

@@ -4,7 +4,6 @@
 # prefix is the model that was meant.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 
 { # of two columns neither is of use but by its bins: inside a band, or outside
     echo id,a,b,y

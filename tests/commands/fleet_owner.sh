@@ -3,7 +3,6 @@
 # and report, what each leaves in the run folder and refuses; and that figures of one job are those of another.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-mode() { stat -c %a "$1"; }
 refuses() { # CODE WORDS ARGUMENT…
     local code=$1 words=$2
     shift 2

@@ -46,6 +46,8 @@ rm -r run
 # A slower link takes longer; cores that are shared take longer.
 "$holdfast" plan --config job.toml --data blobs.h5 --ranks 64 --latency 0.1 --json > slow.json 2> err.txt || fail "$(cat err.txt)"
 holds slow.json "at[64, 'data']['communication'] > 1" || fail "a slow link: $(cat slow.json)"
+"$holdfast" plan --config job.toml --data blobs.h5 --ranks 64 --bandwidth 1e3 --json > slow.json 2> err.txt || fail "$(cat err.txt)"
+holds slow.json "at[64, 'data']['communication'] > 1" || fail "a narrow link: $(cat slow.json)"
 
 # Of every kind, and of what boxes can be charged by.
 for words in "training.kind=noisy clip.kind=norm noise.law=none ensemble.members=1" "training.kind=convex network.hidden=[] features.norm_limit=1 training.learning_rate=0.1" \

@@ -3,7 +3,6 @@
 # starts from; and what looking at held out records does to a private training: nothing.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 "$holdfast" synth blobs --quiet --records 200 --test 400 --centre 0.6 --spread 0.9 --seed 3 --out public.h5 > /dev/null || fail "no public records"
 "$holdfast" synth blobs --quiet --records 600 --test 400 --centre 0.6 --spread 0.9 --seed 4 --population private --out private.h5 > /dev/null || fail "no private records"
 settings=(--set "network.hidden=[16]" --set training.batches=2 --set training.learning_rate=4 --set clip.gamma=2 --set training.epochs=400)

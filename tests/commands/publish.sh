@@ -3,8 +3,6 @@
 # says nothing of the records but what it was published for, and answers alike on any number of ranks.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-mode() { stat -c %a "$1"; }
-field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 
 "$holdfast" synth blobs --records 2000 --test 301 --centre 0.6 --seed 1 --out blobs.h5 --quiet > /dev/null
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 3 --budget-delta 1e-4 > /dev/null

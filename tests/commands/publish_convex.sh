@@ -3,7 +3,6 @@
 # of the records in them, and the answers that the file gives on any number of ranks.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 
 "$holdfast" synth blobs --records 2000 --test 301 --centre 0.6 --seed 1 --out blobs.h5 --quiet > /dev/null
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 3 --budget-delta 1e-4 > /dev/null

@@ -3,7 +3,6 @@
 # refused budget draws nothing, one winner of the last budget, one relation an account, private files.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-mode() { stat -c %a "$1"; }
 
 # train RUN DATA SETTING…
 train() {

@@ -94,6 +94,8 @@ assert said["smoothing"]["abstentions"] == sum(row["label"] == "-1" for row in r
 assert "at least 1 - 0.01" in said["robustness"]["statement"] and "150 queries" in said["robustness"]["statement"]
 END
 done
+for restarts in 1 10; do ask --model deep.h5 --input-radius .2 --attack pgd --attack-steps 2 --attack-restarts $restarts --json > of$restarts.json || fail "$restarts restarts"; done
+python3 -c 'import json; one, ten = (json.load(open(f"of{n}.json"))["radii"][0]["attacks"]["pgd"] for n in (1, 10)); assert ten <= one, (one, ten)' || fail "more restarts find less"
 ask --model linear.h5 --norm l2 --input-radius .1,.3 --attack pgd,margin --page page.html > /dev/null && grep -q '>certified<' page.html && grep -q '>margin<' page.html && [ "$(stat -c %a page.html)" = 600 ] || fail "no picture"
 awk 'BEGIN { print "a,b,y"; for (i = 0; i < 60; ++i) print i % 7 / 7 "," i % 5 / 5 "," (i % 7 > 3) }' > rows.csv
 "$holdfast" import rows.csv --quiet --label y --scale '*=0:1' --out rows.h5 > /dev/null && learn --data rows.h5 --out rows-model.h5 || fail "no model of a table"

@@ -3,7 +3,6 @@
 # learns from them and from nothing else, costs nothing more, and says what they cost.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 spent() { "$holdfast" account --ledger ledger.db --data train.h5 --quiet --json | grep -o '"spent_epsilon":[^,}]*'; }
 
 # Two classes on either side of a line; of the queries the right labels, and the wrong ones.

@@ -106,4 +106,23 @@ grep -qa 'Eigentum' found-model.h5 && fail "a published model tells categories t
 [[ $? == 2 ]] && grep -q 'stayed with their owner' err.txt || fail "withheld: $(cat out.txt err.txt)"
 "$holdfast" predict --model found-model.h5 new.csv --schema found.h5 --out out.csv --quiet || fail "the owner cannot ask"
 
+# 6. Arrays of NumPy: the labels and ids of each split are files of their own.
+python3 - << 'END'
+import struct
+def save(name, kind, shape, values):
+    head = "{'descr': '<%s8', 'fortran_order': False, 'shape': %s, }\n" % (kind, shape)
+    packed = struct.pack("<%d%s" % (len(values), {"f": "d", "i": "q"}[kind]), *values)
+    open(name, "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + packed)
+for name, rows in ("", 6), ("test-", 4):
+    save(name + "x.npy", "f", f"({rows}, 2)", [i / 12 for i in range(2 * rows)])
+    save(name + "y.npy", "i", f"({rows},)", [i % 2 for i in range(rows)])
+    save(name + "ids.npy", "i", f"({rows},)", [100 * rows + i for i in range(rows)])
+END
+arrays=(x.npy --labels y.npy --ids ids.npy --test test-x.npy --out arrays.h5 --quiet)
+"$holdfast" import "${arrays[@]}" --test-labels test-y.npy --test-ids test-ids.npy > said.txt 2> err.txt || fail "no import of arrays: $(cat err.txt)"
+"$holdfast" inspect arrays.h5:test --json > said.txt 2> err.txt && grep -q '"ids": *"given"' said.txt && grep -q '"rows": *4' said.txt || fail "arrays: $(cat said.txt err.txt)"
+rm arrays.h5
+"$holdfast" import "${arrays[@]}" > said.txt 2> err.txt
+[[ $? == 2 ]] && grep -q -- '--test-labels' err.txt || fail "arrays without labels: $(cat said.txt err.txt)"
+
 ((failures == 0)) && echo "tables are read by their schema"

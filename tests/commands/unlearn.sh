@@ -153,15 +153,7 @@ done
 
 # 6. Killed at any instant, the same command goes on, to the same bytes and one entry each.
 slow=(unlearn --quiet --run run --data all.h5 --ids leave --out killed --out-data killed.h5)
-runs=0
-for ((delay = 5; delay < 3000; delay += delay / 3 + 1)); do
-    ((++runs))
-    (timeout -s KILL "$(awk -v d=$delay 'BEGIN { print d / 1000 }')" "$holdfast" "${slow[@]}" > out.txt 2> err.txt; exit $?) 2> /dev/null
-    status=$?
-    ((status == 0)) && break
-    ((status == 137)) || { fail "killed after $delay ms: exit $status: $(cat err.txt)"; break; }
-done
-((runs > 3)) || fail "it was never killed"
+kill_ever_later 3000 "$holdfast" "${slow[@]}"
 "$holdfast" "${slow[@]}" > /dev/null 2> err.txt || fail "after all kills: $(cat err.txt)"
 same "killed" killed fresh
 [ "$(wc -l < killed/unlearning.jsonl)" = 2 ] || fail "killed: $(cat killed/unlearning.jsonl)"

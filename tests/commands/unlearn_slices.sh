@@ -143,15 +143,7 @@ torn && cp -a batch/states torn/ && instead "another run's" 0
 torn && rm -r torn/states && rm -rf torn-new torn-new.h5 && unlearn --quiet --run torn --data all.h5 --ids asked --out torn-new --out-data torn-new.h5 > /dev/null && same "no states" torn-new later-fresh
 
 # 6. Killed at any instant, the same command goes on.
-runs=0
-for ((delay = 5; delay < 5000; delay += delay / 3 + 1)); do
-    ((++runs))
-    (timeout -s KILL "$(awk -v d=$delay 'BEGIN { print d / 1000 }')" "$holdfast" unlearn --quiet --run run --data all.h5 --ids asked --out killed --out-data killed.h5 > out.txt 2> err.txt; exit $?) 2> /dev/null
-    status=$?
-    ((status == 0)) && break
-    ((status == 137)) || { fail "killed after $delay ms: exit $status: $(cat err.txt)"; break; }
-done
-((runs > 3)) || fail "it was never killed"
+kill_ever_later 5000 "$holdfast" unlearn --quiet --run run --data all.h5 --ids asked --out killed --out-data killed.h5
 same "killed" killed later-fresh
 [ "$(cd killed/states && ls -d */* | xargs)" = "0/3 0/6 0/9 1/3 1/6 1/9" ] || fail "killed: the states are $(cd killed/states && ls -d */* | xargs)"
 "$holdfast" verify killed --data killed.h5 --quiet > verified.txt || fail "killed: $(cat verified.txt)"

@@ -67,7 +67,6 @@ TEST(ProcessGrid, EveryMemberLevelAndBlockHasOneRank) {
         for (std::size_t m = grid.members().first; m < grid.members().last; ++m) {
             for (std::size_t l = grid.levels().first; l < grid.levels().last; ++l) {
                 ++owned[(m * 11 + l) * grid.blocks() + grid.block()];
-                EXPECT_EQ(grid.rank_of(m, l, grid.block()), world->rank());
                 EXPECT_EQ(grid.rank_in_member_group(l, grid.block()), grid.member_group().rank());
             }
         }

@@ -1,4 +1,4 @@
-// Millions of draws of both samplers against the normal law. Frequencies of bins and of pairs by Chernoff
+// Millions of draws against the normal law. Frequencies of bins and of pairs by Chernoff
 // tests at 1e-12 (no normal approximation), a few hundred of them, and all bins of a sampler together by a
 // chi-square test at e^-28: right samplers fail this file with probability below 1e-9 over the choice of
 // seeds.
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "models/privacy/noise/gaussian_noise.hpp"
-#include "models/privacy/noise/karney_normal.hpp"
 #include "tests/support/privacy_tester.hpp"
 #include "tests/support/seeded_bits.hpp"
 
@@ -92,17 +91,6 @@ TEST(GaussianFrequencies, OfTheSamplerInUse) {
     const Comparison shifted(1000.1, draws, 20, [&] { return static_cast<double>(noise.draw(bits)); });
     EXPECT_LT(shifted.least_log_false_alarm, log_level);
     EXPECT_GT(shifted.chi_square, shifted.chi_square_limit());
-}
-
-TEST(GaussianFrequencies, OfKarneysAlgorithm) {
-    constexpr int draws = 30000;
-    test::SeededBits bits(22);
-    for (const double sigma : sigmas) {
-        const Comparison result(sigma, draws, 0,
-                                [&] { return karney_normal(Rational(sigma), bits).get_d(); });
-        EXPECT_GT(result.least_log_false_alarm, log_level) << sigma;
-        EXPECT_LT(result.chi_square, result.chi_square_limit()) << sigma << ", " << result.freedom;
-    }
 }
 
 TEST(GaussianFrequencies, DrawsThatFollowEachOtherAreIndependent) {

@@ -28,41 +28,17 @@ bool plausible(double count, int draws, double p) {
     return test::log_false_alarm(count, draws, p) > log_level;
 }
 
-TEST(SamplerFrequencies, ExponentialBernoulli) {
-    constexpr int draws = 2000000;
-    test::SeededBits bits(11);
-    for (const char* text : {"0.1", "1", "2.5"}) {
-        const Rational x = parse_rational(text, "x");
-        const double count = frequency_count(draws, [&] { return bernoulli_exp(x, bits); });
-        EXPECT_TRUE(plausible(count, draws, std::exp(-x.get_d()))) << text << ": " << count;
-        EXPECT_FALSE(plausible(count, draws, std::exp(-x.get_d()) + 0.005)) << "the test sees half a percent";
-    }
-}
-
-TEST(SamplerFrequencies, LogisticBernoulli) {
-    constexpr int draws = 2000000;
-    test::SeededBits bits(12);
-    for (const char* text : {"0.1", "1", "4"}) {
-        const Rational epsilon = parse_rational(text, "epsilon");
-        const double count = frequency_count(draws, [&] { return bernoulli_logistic(epsilon, bits); });
-        EXPECT_TRUE(plausible(count, draws, 1 / (1 + std::exp(epsilon.get_d())))) << text << ": " << count;
-    }
-}
-
-TEST(SamplerFrequencies, RejectionAndFixedBitsDrawTheSameStableFlip) {
+TEST(SamplerFrequencies, TheStableFlipIsDrawnWithItsProbability) {
     constexpr int draws = 1000000;
     test::SeededBits bits(13);
-    const Rational epsilon(1, 2);
     const Mechanism mechanism("stable_rr", {0.5, 0, 2, 4, 0});
     for (const std::int64_t h : {0, 1, 4}) {
         Evidence evidence;
         evidence.distance = h;
         const double p = std::exp(-0.5 * static_cast<double>(h)) / (1 + std::exp(0.5));
-        const double by_rejection =
-            frequency_count(draws, [&] { return bernoulli_stable_flip(epsilon, h, 4, bits); });
-        const double by_table = frequency_count(draws, [&] { return mechanism.draw(evidence, bits) == 1; });
-        EXPECT_TRUE(plausible(by_rejection, draws, p)) << h << ": " << by_rejection;
-        EXPECT_TRUE(plausible(by_table, draws, p)) << h << ": " << by_table;
+        const double count = frequency_count(draws, [&] { return mechanism.draw(evidence, bits) == 1; });
+        EXPECT_TRUE(plausible(count, draws, p)) << h << ": " << count;
+        EXPECT_FALSE(plausible(count, draws, p + 0.005)) << "the test sees half a percent";
     }
 }
 

@@ -1,6 +1,7 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
 # folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes;
-# releasable_mechanisms: a name and its needs a line; $support: the folder of this file.
+# releasable_mechanisms: a name and its needs a line; mode FILE; field FILE NAME: the first of that name in JSON;
+# kill_ever_later MOST COMMAND…; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
 support=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -42,6 +43,20 @@ await() {
         sleep 0.1
     done
     fail "in vain: $1"
+}
+mode() { stat -c %a "$1"; }
+field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
+# kill_ever_later MOST COMMAND…: killed after 5 ms, then later and later, MOST ms at most, until it ends by itself.
+kill_ever_later() {
+    local delay status runs=0
+    for ((delay = 5; delay < $1; delay += delay / 3 + 1)); do
+        ((++runs))
+        (timeout -s KILL "$(awk -v d=$delay 'BEGIN { print d / 1000 }')" "${@:2}" >out.txt 2>err.txt; exit $?) 2>/dev/null
+        status=$?
+        ((status == 0)) && break
+        ((status == 137)) || { fail "killed after $delay ms: exit $status: $(cat err.txt)" && break; }
+    done
+    ((runs > 3)) || fail "it was never killed"
 }
 releasable_mechanisms() {
     "$holdfast" release --help | sed -n '/^Mechanisms:/,/^Exit codes:/{/^  /p}' | grep -v '; not differentially private\|; holdfast access'

@@ -69,11 +69,13 @@ struct Made {
 std::vector<Vote> by_reference(const FleetReader& fleet, const Records& queries) {
     const auto backend = make_backend("reference", fleet.settings().training.precision);
     const auto nominal = answers_of(fleet.network(), *backend, fleet.nominal(), queries).labels;
-    const auto labels = labels_one_by_one(fleet, *backend, 0, fleet.count(), queries);
     std::vector<Vote> votes;
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-        votes.push_back({nominal[q], 0});
-        for (const auto& network : labels) votes.back().against += network[q] != nominal[q] ? 1 : 0;
+    for (const std::int32_t label : nominal) votes.push_back({label, 0});
+    std::vector<std::int64_t> parameters(fleet.network().parameters());
+    for (std::int64_t i = 0; i < fleet.count(); ++i) {
+        fleet.read(i, 1, parameters);
+        const auto labels = answers_of(fleet.network(), *backend, parameters, queries).labels;
+        for (std::size_t q = 0; q < queries.size(); ++q) votes[q].against += labels[q] != nominal[q] ? 1 : 0;
     }
     return votes;
 }

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/runs/progress_log.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

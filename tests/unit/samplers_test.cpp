@@ -56,19 +56,6 @@ TEST(ExactSamplers, RejectionKeepsTheOddsExact) {
     }
 }
 
-TEST(ExactSamplers, ExponentialBernoulliIsTheAlternatingSeries) {
-    // Within n bytes the partial sums of e^-x come out exactly: here x = 1/2, and three trials of a byte
-    // each, scripted so that trial k sees p = x/k. The outcome is decided by the first failure; its parity
-    // gives the series.
-    const Rational x(1, 2);
-    Counts counts = outcomes_within_two_bytes([&](RandomBits& bits) { return bernoulli_exp(x, bits); });
-    // First trial fails: true with 1 - x. First succeeds, second fails: false with x (1 - x/2).
-    EXPECT_EQ(counts.yes, 1 - x);
-    EXPECT_EQ(counts.no, x * (1 - x / 2));
-    EXPECT_LE(counts.yes, exp_lower(-x));  // what is missing belongs to longer runs
-    EXPECT_LE(exp_upper(-x), 1 - counts.no);
-}
-
 TEST(ExactSamplers, UniformCoversItsRange) {
     for (const int bound : {1, 2, 3, 10, 255, 256, 257, 1000}) {
         std::map<long, int> hits;
@@ -92,10 +79,7 @@ TEST(ExactSamplers, EdgesAreCertain) {
     EXPECT_EQ(uniform_below(1, none), 0);
     EXPECT_THROW(bernoulli(2, none), Error);
     EXPECT_THROW(bernoulli(-1, none), Error);
-    EXPECT_THROW(bernoulli_exp(-1, none), Error);
     EXPECT_THROW(uniform_below(0, none), Error);
-    EXPECT_THROW(bernoulli_stable_flip(1, 3, 2, none), Error);
-    EXPECT_THROW(bernoulli_stable_flip(1, -1, 2, none), Error);
 }
 
 TEST(FixedBits, WideProductsAgreeWithIntegerArithmetic) {

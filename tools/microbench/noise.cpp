@@ -1,5 +1,5 @@
-// Draws of Gaussian noise a second, in bulk and by Karney's algorithm, beside std::normal_distribution of
-// mt19937_64 (which any one may foretell, and whose law is not exact); and the sampling of records.
+// Draws of Gaussian noise a second, in bulk, beside std::normal_distribution of mt19937_64 (which any one may
+// foretell, and whose law is not exact); and the sampling of records.
 //   build/microbench_noise --benchmark_filter=noise
 // Named NAME/SIGMA/THREADS or NAME/THREADS. Counter draws/s: of all threads together.
 
@@ -15,7 +15,6 @@
 
 #include "models/noisy/poisson_sample.hpp"
 #include "models/privacy/noise/gaussian_noise.hpp"
-#include "models/privacy/noise/karney_normal.hpp"
 
 namespace holdfast {
 namespace {
@@ -24,15 +23,6 @@ using Values = std::vector<std::int64_t>;
 
 void fill_exactly(double sigma, Values& values) {
     GaussianNoise(sigma).fill(values, SecretKey::fresh(), 0);
-}
-
-void fill_by_karney(double sigma, Values& values) {
-    const Rational exact(sigma);
-#pragma omp parallel for
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        SystemRandomBits bits;
-        values[i] = karney_normal(exact, bits).get_si();
-    }
 }
 
 void fill_by_library(double sigma, Values& values) {
@@ -100,7 +90,6 @@ int main(int argc, char** argv) {
     for (const int threads : most > 1 ? std::vector{1, most} : std::vector{1}) {
         for (const int log2_sigma : {4, 20, 40, 50})
             register_noise("noise", fill_exactly, 1 << 22, log2_sigma, threads);
-        register_noise("karney", fill_by_karney, 1 << 12, 20, threads);
         register_noise("std_normal", fill_by_library, 1 << 22, 20, threads);
         register_sample(threads);
     }

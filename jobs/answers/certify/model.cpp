@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "jobs/program/queries.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/robust/attack.hpp"
 
 namespace holdfast {
@@ -53,12 +53,8 @@ std::vector<double> ascending(std::vector<double> radii) {
 
 std::string table_of(const InputCertificates& certificates) {
     std::string text = "row,label,radius\n";
-    char line[64];
-    for (std::size_t q = 0; q < certificates.labels.size(); ++q) {
-        std::snprintf(line, sizeof line, "%zu,%d,%.17g\n", q, static_cast<int>(certificates.labels[q]),
-                      certificates.radii[q]);
-        text += line;
-    }
+    for (std::size_t q = 0; q < certificates.labels.size(); ++q)
+        text += printed("%zu,%d,%.17g\n", q, static_cast<int>(certificates.labels[q]), certificates.radii[q]);
     return text;
 }
 
@@ -127,14 +123,10 @@ std::string text_of(const ModelQuestion& question, const std::vector<double>& ra
     for (const std::string& attack : question.attacks) heading(attack);
     text += std::string("   (fraction ") + (labelled ? "right" : "whose label stands") + " of " +
             std::to_string(queries) + " queries; " + question.norm + ", in units of the features)\n";
-    char number[32];
     const auto row = [&](double radius, std::int64_t certified, std::int64_t robust, const auto& attacked) {
-        std::snprintf(number, sizeof number, "%-10.6g", radius);
-        text += number;
+        text += printed("%-10.6g", radius);
         const auto add = [&](std::int64_t count) {
-            std::snprintf(number, sizeof number, "%-10.4f",
-                          static_cast<double>(count) / static_cast<double>(queries));
-            text += number;
+            text += printed("%-10.4f", static_cast<double>(count) / static_cast<double>(queries));
         };
         add(certified);
         text += " ";

@@ -1,11 +1,11 @@
 #include "jobs/answers/evaluate/budget_routes.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "jobs/program/runs/published_accuracy.hpp"
+#include "jobs/program/runs/publication.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -246,28 +246,25 @@ nlohmann::json budget_routes(const FinishedRun& run, const EvidenceTable& single
 
 std::string budget_text(const nlohmann::json& budget) {
     std::string text;
-    char line[160];
-    const auto append = [&](auto... values) {
-        std::snprintf(line, sizeof line, values...);
-        text += line;
-    };
-    append("expected accuracy where all answers together may cost (%g, %g), refusals counted as wrong\n",
-           budget["epsilon"].get<double>(), budget["delta"].get<double>());
+    text +=
+        printed("expected accuracy where all answers together may cost (%g, %g), refusals counted as wrong\n",
+                budget["epsilon"].get<double>(), budget["delta"].get<double>());
     if (budget.contains("refused")) return text + budget["refused"].get<std::string>() + "\n";
-    append("%-21s%-10s", "route", "setting");
+    text += printed("%-21s%-10s", "route", "setting");
     for (const auto& answers : budget["answers"])
-        append("%-9lld", static_cast<long long>(answers.get<std::int64_t>()));
-    append("%s", "answers\n");
+        text += printed("%-9lld", static_cast<long long>(answers.get<std::int64_t>()));
+    text += "answers\n";
     for (const auto& row : budget["routes"]) {
-        append("%-21s%-10s", row["route"].get<std::string>().c_str(),
-               row["setting"].get<std::string>().c_str());
-        for (const auto& accuracy : row["accuracy"]) append("%-9.4f", accuracy.get<double>());
-        append("%s", "\n");
+        text += printed("%-21s%-10s", row["route"].get<std::string>().c_str(),
+                        row["setting"].get<std::string>().c_str());
+        for (const auto& accuracy : row["accuracy"]) text += printed("%-9.4f", accuracy.get<double>());
+        text += "\n";
     }
     for (const auto& best : budget["best"])
-        append("best for %lld: %s (%s) %.4f\n", static_cast<long long>(best["answers"].get<std::int64_t>()),
-               best["route"].get<std::string>().c_str(), best["setting"].get<std::string>().c_str(),
-               best["accuracy"].get<double>());
+        text += printed("best for %lld: %s (%s) %.4f\n",
+                        static_cast<long long>(best["answers"].get<std::int64_t>()),
+                        best["route"].get<std::string>().c_str(), best["setting"].get<std::string>().c_str(),
+                        best["accuracy"].get<double>());
     return text +
            "For the owner's eyes: these figures depend on the records, and what is chosen by them is outside "
            "the guarantee\n";

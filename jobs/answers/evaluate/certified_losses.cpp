@@ -1,12 +1,12 @@
 #include "jobs/answers/evaluate/certified_losses.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/queries.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/loss_bounds.hpp"
 
 namespace holdfast {
@@ -88,15 +88,11 @@ std::string loss_table(const nlohmann::json& losses) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (i % stride != 0 && i + 1 != rows.size()) continue;
         const nlohmann::json& row = rows[i];
-        char line[160];
-        std::snprintf(line, sizeof line, "%-8lld %-9.4g %-9.4g %-9.4g", row["k"].get<long long>(),
-                      row["best"].get<double>(), row["nominal"].get<double>(), row["worst"].get<double>());
-        text += line;
+        text += printed("%-8lld %-9.4g %-9.4g %-9.4g", row["k"].get<long long>(), row["best"].get<double>(),
+                        row["nominal"].get<double>(), row["worst"].get<double>());
         if (classifier) {
-            std::snprintf(line, sizeof line, "            %-9.4f %-9.4f %.4f",
-                          row["accuracy_worst"].get<double>(), row["accuracy_nominal"].get<double>(),
-                          row["accuracy_best"].get<double>());
-            text += line;
+            text += printed("            %-9.4f %-9.4f %.4f", row["accuracy_worst"].get<double>(),
+                            row["accuracy_nominal"].get<double>(), row["accuracy_best"].get<double>());
         }
         text += "\n";
     }

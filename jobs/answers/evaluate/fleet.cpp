@@ -2,7 +2,6 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
@@ -11,6 +10,7 @@
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/fleet/access_claim.hpp"
 #include "models/fleet/fleet_settings.hpp"
 #include "models/fleet/vote.hpp"
@@ -156,34 +156,39 @@ nlohmann::json private_accuracies(const FinishedFleet& fleet, const std::vector<
 
 std::string table_of(const nlohmann::json& result) {
     std::string text;
-    char line[160];
-    const auto append = [&](auto... values) {
-        std::snprintf(line, sizeof line, values...);
-        text += line;
-    };
-    append("%-8s%12s%12s%26s\n", "rule", "unanimous", "and right", "others at random (0-iDP)");
+    text += printed("%-8s%12s%12s%26s\n", "rule", "unanimous", "and right", "others at random (0-iDP)");
     for (const nlohmann::json& rule : result["rules"])
-        append("%-8s%12.4f%12.4f%26.4f\n", rule["rule"].get<std::string>().c_str(),
-               rule["answered"].get<double>(), rule["right"].get<double>(), rule["accuracy"].get<double>());
+        text += printed("%-8s%12.4f%12.4f%26.4f\n", rule["rule"].get<std::string>().c_str(),
+                        rule["answered"].get<double>(), rule["right"].get<double>(),
+                        rule["accuracy"].get<double>());
     if (!result["epsilons"].empty()) {
-        append("%s", "expected private accuracy\n");
-        append("%-18s%-10s", "mechanism", "rule");
-        for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
-        append("%s", "\n");
+        text += "expected private accuracy\n";
+        text += printed("%-18s%-10s", "mechanism", "rule");
+        for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
+        text += "\n";
     }
     for (const nlohmann::json& row : result["private_accuracy"]) {
-        append("%-18s%-10s", row["mechanism"].get<std::string>().c_str(),
-               row["setting"].get<std::string>().c_str());
-        for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
-        append("%s", "\n");
+        text += printed("%-18s%-10s", row["mechanism"].get<std::string>().c_str(),
+                        row["setting"].get<std::string>().c_str());
+        for (const double accuracy : row["accuracy"]) text += printed("%-11.4f", accuracy);
+        text += "\n";
     }
-    append("nominal accuracy  %.4f of %lld queries; %lld networks\n",
-           result["accuracy"]["single"].get<double>(), result["queries"].get<long long>(),
-           result["networks"].get<long long>());
+    text += printed("nominal accuracy  %.4f of %lld queries; %lld networks\n",
+                    result["accuracy"]["single"].get<double>(), result["queries"].get<long long>(),
+                    result["networks"].get<long long>());
     return text;
 }
 
 }  // namespace
+
+std::string kept_evaluation(const Context& context, const RunFolder& run, nlohmann::json& result) {
+    nlohmann::json figures = result;
+    figures.erase("data");
+    result["digest"] = StreamDigest::of(figures.dump());
+    if (context.world.is_root()) run.write_json("evaluation.json", result);
+    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
+           ", for the data owner only: " + run.file("evaluation.json") + "\n";
+}
 
 void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     // 1. The fleet, and queries with their true labels.
@@ -225,15 +230,10 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
         {"private_accuracy", private_accuracies(fleet, rules, data.labels, question.epsilons)},
         {"guarantee", fleet.manifest.guarantee}};
 
-    // 4. For the owner's eyes; the digest is of all but where the queries lie.
-    nlohmann::json digested = result;
-    digested.erase("data");
-    result["digest"] = StreamDigest::of(digested.dump());
-    if (context.world.is_root()) fleet.folder.write_json("evaluation.json", result);
+    // 4. For the owner's eyes.
+    const std::string kept = kept_evaluation(context, fleet.folder, result);
     context.print(result,
-                  table_of(result) + text_of(quality) + "evaluation " +
-                      result["digest"].get<std::string>().substr(0, 16) +
-                      ", for the data owner only: " + fleet.folder.file("evaluation.json") + "\n" +
+                  table_of(result) + text_of(quality) + kept +
                       (rules.size() == 1 ? "no bound yet\n" + next_command({"idp", "--run", question.run})
                                          : next_command({"report", question.run})));
 }

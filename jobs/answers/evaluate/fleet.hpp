@@ -1,11 +1,17 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "dist/runs/run_folder.hpp"
 #include "jobs/program/context.hpp"
 
 namespace holdfast {
+
+/// Writes evaluation.json with the digest of all but `result["data"]`, where the queries lie; says so in a
+/// line.
+std::string kept_evaluation(const Context& context, const RunFolder& run, nlohmann::json& result);
 
 /// What holdfast evaluate is asked of a fleet.
 struct FleetQuestion {

@@ -1,10 +1,10 @@
 #include "jobs/answers/evaluate/pate_costs.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "kernels/base/text.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/pate/data_dependent.hpp"
@@ -57,20 +57,15 @@ nlohmann::json pate_costs(const std::vector<Evidence>& queries, const std::vecto
 
 std::string pate_lines(const nlohmann::json& costs) {
     if (costs.is_null()) return "";
-    char line[160];
-    std::snprintf(line, sizeof line,
-                  "epsilon of all %lld answers at delta %g (of these votes: as published, for the owner)\n",
-                  costs["answers"].get<long long>(), costs["delta"].get<double>());
-    std::string text = line;
+    std::string text =
+        printed("epsilon of all %lld answers at delta %g (of these votes: as published, for the owner)\n",
+                costs["answers"].get<long long>(), costs["delta"].get<double>());
     for (const nlohmann::json& cost : costs["costs"]) {
         for (const bool these : {false, true}) {
-            std::snprintf(line, sizeof line, "%-31s%-10s", cost["mechanism"].get<std::string>().c_str(),
-                          these ? "these" : "any votes");
-            text += line;
-            for (const double epsilon : cost[these ? "epsilon_of_these_votes" : "epsilon_of_any_votes"]) {
-                std::snprintf(line, sizeof line, "%-11.4g", epsilon);
-                text += line;
-            }
+            text += printed("%-31s%-10s", cost["mechanism"].get<std::string>().c_str(),
+                            these ? "these" : "any votes");
+            for (const double epsilon : cost[these ? "epsilon_of_these_votes" : "epsilon_of_any_votes"])
+                text += printed("%-11.4g", epsilon);
             text += "\n";
         }
     }

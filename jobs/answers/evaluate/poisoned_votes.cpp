@@ -1,12 +1,12 @@
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/queries.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/answers.hpp"
 #include "models/privacy/run_off.hpp"
 
@@ -136,23 +136,14 @@ nlohmann::json poisoned_votes(const Context& context, const FinishedRun& run,
 }
 
 std::string poisoned_votes_text(const nlohmann::json& votes) {
-    char cell[64];
-    std::snprintf(cell, sizeof cell, "%-24s", "records");
     std::string text = "right on every dataset so many records away (" +
                        votes["guarantee"]["relation"].get<std::string>() + "), by how votes are counted\n" +
-                       std::string(cell);
-    for (const std::int64_t count : votes["counts"]) {
-        std::snprintf(cell, sizeof cell, "%-8lld", static_cast<long long>(count));
-        text += cell;
-    }
+                       printed("%-24s", "records");
+    for (const std::int64_t count : votes["counts"]) text += printed("%-8lld", static_cast<long long>(count));
     text += "\n";
     for (const auto& row : votes["rules"]) {
-        std::snprintf(cell, sizeof cell, "%-24s", row["rule"].get<std::string>().c_str());
-        text += cell;
-        for (const double accuracy : row["certified_accuracy"]) {
-            std::snprintf(cell, sizeof cell, "%-8.4f", accuracy);
-            text += cell;
-        }
+        text += printed("%-24s", row["rule"].get<std::string>().c_str());
+        for (const double accuracy : row["certified_accuracy"]) text += printed("%-8.4f", accuracy);
         text += "\n";
     }
     return text;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -8,6 +7,7 @@
 #include "jobs/answers/release/release.hpp"
 #include "jobs/program/queries.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/privacy/measure/distance_aggregate.hpp"
 #include "models/privacy/mechanisms/mechanism_info.hpp"
 
@@ -103,9 +103,7 @@ void release_aggregate(const Release& release, const Questions& questions, Ledge
         return Drawn{value, aggregate.distance(deviation)}.text();
     });
     const auto [value, error] = Drawn::of(bought.text, request.ledger);
-    char line[200];
-    std::snprintf(
-        line, sizeof line,
+    const std::string line = printed(
         "%s of the distances of %zu queries: %.2f +- %.2f (%s noise)\ncost epsilon %g, delta %g, %s\n",
         aggregate.name.c_str(), aggregate.queries, value, error, noise.law().c_str(), shown(epsilon),
         shown(delta), bought.charged ? "charged" : "charged before: nothing now");

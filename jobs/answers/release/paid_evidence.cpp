@@ -1,7 +1,7 @@
 #include "jobs/answers/release/paid_evidence.hpp"
 
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/ranks.hpp"
 
 namespace holdfast {
 std::vector<Evidence> PaidEvidence::of(std::span<const std::size_t> paid) const {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "jobs/answers/statement/releases.hpp"
-#include "jobs/answers/statement/standards.hpp"
-#include "jobs/answers/statement/terms.hpp"
+#include "jobs/answers/statement/sections.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/base/version.hpp"
 
 namespace holdfast {
@@ -47,12 +46,10 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
                       {"not_covered", not_covered()}};
     const std::vector<std::string> uncompared = ledger.uncompared(population);
     if (!uncompared.empty()) {
-        std::string names;
-        for (const std::string& name : uncompared) names += (names.empty() ? "" : ", ") + name;
         statement["not_covered"]["other_accounts"] =
             "Ids of different kinds cannot be compared, and records of equal features under other ids may be "
             "the same people: who is in another such account of this ledger (" +
-            names + ") too has a second budget there. That nobody is rests on the owner's word.";
+            joined(uncompared) + ") too has a second budget there. That nobody is rests on the owner's word.";
     }
     statement["nist_sp_800_226"] = nist_section(statement);
     statement["registry_entry"] = registry_entry(statement, versions.size() > 1);

@@ -1,4 +1,4 @@
-#include "jobs/answers/statement/standards.hpp"
+#include "jobs/answers/statement/sections.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "jobs/answers/statement/terms.hpp"
+#include "jobs/answers/statement/sections.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

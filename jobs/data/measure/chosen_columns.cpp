@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "dist/data/import_hdf5.hpp"
@@ -16,6 +15,7 @@
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
@@ -346,9 +346,7 @@ std::optional<double> left_of(const Budget& budget, const Spending& spent) {
                        rest = all * all - gone * gone;
         left = rest > 0 ? gaussian_epsilon(Rational(std::sqrt(rest.get_d())), delta) : Rational(0);
     }
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4f", std::max(0.0, left.get_d() - 5e-5));
-    return std::strtod(text, nullptr);
+    return std::strtod(printed("%.4f", std::max(0.0, left.get_d() - 5e-5)).c_str(), nullptr);
 }
 
 // What is said ---------------------------------------------------------------------------------------------
@@ -356,17 +354,14 @@ std::optional<double> left_of(const Budget& budget, const Spending& spent) {
 std::string text_of(const ColumnChoice& choice, const std::vector<Group>& groups,
                     const std::vector<bool>& kept, const FeatureRequest& request, const FeatureLaw& law,
                     bool charged, const std::string& guarantee) {
-    char line[200];
     std::string text = choice.out + ": " + std::to_string(request.chosen) + " of " +
                        std::to_string(request.columns) + " columns chosen\n";
     for (std::size_t g = 0; g < groups.size(); ++g)
         if (kept[g]) text += "    " + groups[g].name + (groups[g].candidate ? "\n" : ", kept in any case\n");
-    std::snprintf(line, sizeof line, "  scores a few times %.3g persons apart are told apart\n",
-                  gap_of(request, law));
-    text += line;
-    std::snprintf(line, sizeof line, "cost epsilon %.4g (mu %.4g), %s\n", shown(law.epsilon),
-                  std::sqrt(law.mu_squared.get_d()), charged ? "charged" : "charged before: nothing now");
-    return text + line + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
+    text += printed("  scores a few times %.3g persons apart are told apart\n", gap_of(request, law));
+    text += printed("cost epsilon %.4g (mu %.4g), %s\n", shown(law.epsilon),
+                    std::sqrt(law.mu_squared.get_d()), charged ? "charged" : "charged before: nothing now");
+    return text + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
 std::string next_of(const ColumnChoice& choice, const FeatureRequest& request, std::size_t features,

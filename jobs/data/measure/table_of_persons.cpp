@@ -1,12 +1,12 @@
 #include "jobs/data/measure/table_of_persons.hpp"
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "dist/data/schema.hpp"
 #include "jobs/program/next_command.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 
@@ -39,11 +39,7 @@ Persons::Persons(const DatasetReader& reader) : count_(reader.info().rows) {
 }
 
 std::string next_advice(const Advised& advised) {
-    const auto text = [](double value) {
-        char digits[40];
-        std::snprintf(digits, sizeof digits, "%.10g", value);
-        return std::string(digits);
-    };
+    const auto text = [](double value) { return printed("%.10g", value); };
     return next_command({"advise", "--records", std::to_string(advised.persons), "--features",
                          std::to_string(advised.features), "--classes", std::to_string(advised.classes),
                          "--epsilon", text(advised.epsilon), "--delta", text(advised.delta), "--kind",

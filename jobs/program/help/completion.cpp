@@ -2,23 +2,12 @@
 #include <iterator>
 
 #include "jobs/program/help/commands.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/option_table.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-    return text;
-}
-
-/// Choices come from this program alone, but one that a shell would read otherwise must not pass.
-std::string quoted(const std::string& text) {
-    std::string safe = "'";
-    for (const char c : text) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return safe + "'";
-}
 
 /// The names of a command's options and subcommands, and the choices of its positionals.
 std::string words_table(const std::vector<CommandWords>& commands) {
@@ -30,7 +19,7 @@ std::string words_table(const std::vector<CommandWords>& commands) {
                          [](const std::string& name) { return name.starts_with("-"); });
             if (option.positional) words.insert(words.end(), option.choices.begin(), option.choices.end());
         }
-        cases += "        " + quoted(command.path) + ") printf '%s\\n' " + joined(words, " ") + " ;;\n";
+        cases += "        " + shell_quoted(command.path) + ") printf '%s\\n' " + joined(words, " ") + " ;;\n";
     }
     return "_holdfast_words() { # COMMAND: what may stand there, a word a line\n    case $1 in\n" + cases +
            "    esac\n}\n";
@@ -46,7 +35,7 @@ std::string values_table(const std::vector<CommandWords>& commands) {
             if (option.names.back() == "--set") does = "_holdfast_settings";
             std::vector<std::string> patterns;
             for (const std::string& name : option.names)
-                patterns.push_back(quoted(command.path + " " + name));
+                patterns.push_back(shell_quoted(command.path + " " + name));
             cases += "        " + joined(patterns, " | ") + ") " + does + " ;;\n";
         }
     }
@@ -64,7 +53,7 @@ std::string settings_table() {
 std::string commands_table(const std::vector<CommandWords>& commands) {
     std::vector<std::string> paths;
     for (const CommandWords& command : commands)
-        if (!command.path.empty()) paths.push_back(quoted(command.path));
+        if (!command.path.empty()) paths.push_back(shell_quoted(command.path));
     return "_holdfast_is_command() {\n    case $1 in " + joined(paths, " | ") +
            ") ;; *) return 1 ;; esac\n}\n";
 }

@@ -4,6 +4,7 @@
 
 #include "jobs/program/help/commands.hpp"
 #include "jobs/program/option_table.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/base/version.hpp"
 
 namespace holdfast {
@@ -49,8 +50,7 @@ std::string upper(std::string text) {
 
 std::string value_text(const OptionWords& option) {
     if (!option.takes_value || option.positional) return "";
-    std::string text;
-    for (const std::string& choice : option.choices) text += (text.empty() ? "" : "|") + choice;
+    const std::string text = joined(option.choices, "|");
     return text.empty() ? " \\fIVALUE\\fR" : " \\fI" + escaped(text) + "\\fR";
 }
 
@@ -60,15 +60,13 @@ std::string name_text(const std::string& name) {
 }
 
 std::string option_text(const OptionWords& option) {
-    std::string names;
-    for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + name_text(name);
     std::string help = option.help;
     if (option.required) help += " (required)";
     if (option.positional && !option.choices.empty()) {
         help += ":";
         for (const std::string& choice : option.choices) help += " " + choice;
     }
-    return ".TP\n" + names + value_text(option) + "\n" + escaped(help) + "\n";
+    return ".TP\n" + joined(option.names, ", ", name_text) + value_text(option) + "\n" + escaped(help) + "\n";
 }
 
 std::string synopsis_of(const CommandWords& command) {

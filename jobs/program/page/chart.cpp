@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "jobs/program/page/chart_labels.hpp"
 #include "jobs/program/page/chart_scale.hpp"
 #include "jobs/program/page/svg.hpp"
 #include "jobs/program/page/text.hpp"
@@ -12,7 +11,90 @@ namespace {
 
 using namespace svg;
 
+/// The rectangle that the axes span, in pixels.
+struct Frame {
+    double left, right, top, bottom;
+};
+
 constexpr double top_margin = 28, bottom_margin = 44, left_margin = 54;
+
+constexpr double label_height = 15;      // between the baselines of neighbouring labels
+constexpr double character_width = 6.4;  // of the 12 px label font, on average
+
+struct EndLabel {
+    const Series* series;
+    double line_x, line_y;  ///< where the line ends
+    double y;               ///< where the label stands
+};
+
+std::vector<EndLabel> end_labels(const LineChart& chart, const Scale& scale_x, const Scale& scale_y) {
+    std::vector<EndLabel> labels;
+    for (const Series& series : chart.series) {
+        std::size_t last = std::min(series.x.size(), series.y.size());
+        while (last > 0 && !(scale_x.shows(series.x[last - 1]) && scale_y.shows(series.y[last - 1]))) --last;
+        if (last == 0 || series.label.empty()) continue;
+        const double y = scale_y.pixel(series.y[last - 1]);
+        labels.push_back({&series, scale_x.pixel(series.x[last - 1]), y, y});
+    }
+    return labels;
+}
+
+// Moves labels apart, in the order of their lines, and keeps the column inside the frame.
+void spread(std::vector<EndLabel>& labels, const Frame& frame) {
+    std::stable_sort(labels.begin(), labels.end(),
+                     [](const EndLabel& a, const EndLabel& b) { return a.line_y < b.line_y; });
+    double least = frame.top;
+    for (EndLabel& label : labels) {
+        label.y = std::max(label.y, least);
+        least = label.y + label_height;
+    }
+    double most = frame.bottom;
+    for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+        label->y = std::min(label->y, most);
+        most = label->y - label_height;
+    }
+}
+
+// UTF-8: continuation bytes take no room.
+double label_width(const std::string& label) {
+    const auto characters =
+        std::count_if(label.begin(), label.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    return character_width * static_cast<double>(characters);
+}
+
+/// Room that the labels at the ends of a chart's lines take.
+double right_margin(const LineChart& chart) {
+    double widest = 0;
+    for (const Series& series : chart.series) {
+        if (!series.label.empty()) widest = std::max(widest, label_width(series.label) + 20);
+    }
+    return widest + 14;
+}
+
+/// Labels of lines that end early stand at their ends; the others share a column right of the frame.
+std::string draw_labels(const LineChart& chart, const Scale& scale_x, const Scale& scale_y,
+                        const Frame& frame) {
+    std::vector<EndLabel> labels = end_labels(chart, scale_x, scale_y);
+    std::string svg;
+    const auto early = std::partition(labels.begin(), labels.end(), [&](const EndLabel& label) {
+        return label.line_x + 8 * character_width > frame.right;
+    });
+    for (auto label = early; label != labels.end(); ++label) {
+        const std::string colour = "label " + series_class(label->series->colour);
+        svg +=
+            text_element(colour.c_str(), "start", label->line_x + 8, label->line_y + 4, label->series->label);
+    }
+    labels.erase(early, labels.end());
+    spread(labels, frame);
+    for (const EndLabel& label : labels) {
+        const std::string colour = series_class(label.series->colour);
+        svg += line_element(("leader " + colour).c_str(), label.line_x + 5, label.line_y, frame.right + 12,
+                            label.y);
+        svg += text_element(("label " + colour).c_str(), "start", frame.right + 16, label.y + 4,
+                            label.series->label);
+    }
+    return svg;
+}
 
 std::string axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y,
                  const Frame& frame) {

@@ -1,17 +1,13 @@
 #include "jobs/program/page/svg.hpp"
 
-#include <array>
-#include <cstdio>
-
 #include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/text.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast::svg {
 
 std::string at(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f", value);
-    return text.data();
+    return printed("%.1f", value);
 }
 
 std::string text_element(const char* css_class, const char* anchor, double x, double y,

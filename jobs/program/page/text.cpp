@@ -1,17 +1,14 @@
 #include "jobs/program/page/text.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
+
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
 
-std::string printed(const char* format, double value) {
-    if (!std::isfinite(value)) return "–";
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
+std::string finite_or_dash(const char* format, double value) {
+    return std::isfinite(value) ? printed(format, value) : "–";
 }
 
 }  // namespace
@@ -44,11 +41,11 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string number_text(double value) {
-    return printed("%.4g", value);
+    return finite_or_dash("%.4g", value);
 }
 
 std::string percent_text(double fraction) {
-    const std::string text = printed("%.1f", 100.0 * fraction);
+    const std::string text = finite_or_dash("%.1f", 100.0 * fraction);
     return std::isfinite(fraction) ? text + "%" : text;
 }
 

@@ -5,6 +5,8 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/data/record_id.hpp"
 #include "dist/layout/distribute.hpp"
+#include "jobs/program/build_info.hpp"
+#include "jobs/program/configuration.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -19,6 +21,23 @@ DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::s
             info.scaling,      info.ids,          info.range,    info.population,
             std::move(digest), info.target_range, info.dealt,    info.count_found,
             info.schema,       info.measured,     info.unit,     info.rows_at_most};
+}
+
+RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                        const std::string& data_digest) {
+    RunManifest manifest;
+    manifest.version = program_identity();
+    manifest.kind = plan.settings.training.kind;
+    manifest.configuration = to_json({plan.settings, how});
+    manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);
+    manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
+    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
+    manifest.parameters = plan.network.parameters();
+    manifest.levels = plan.settings.certificate.level_values();
+    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
+    manifest.normaliser = plan.normaliser;
+    manifest.relation = name_of(plan.settings.certificate.relation);
+    return manifest;
 }
 
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {

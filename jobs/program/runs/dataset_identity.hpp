@@ -6,6 +6,8 @@
 
 #include "dist/data/dataset.hpp"
 #include "dist/runs/manifest.hpp"
+#include "jobs/program/runs/run_settings.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 
@@ -20,6 +22,10 @@ struct DatasetIdentity {
 
 /// What a manifest keeps of the dataset that a run was trained on. digest: of its records, "" unless kept.
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest);
+
+/// All that a plan and its dataset say: the rest is of the training and its result. `data_digest`: as above.
+RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                        const std::string& data_digest);
 
 /// What a file says of its records and decides a training or a claim, where that is not what the file of a
 /// run said: "the scaling was public and is none"; empty where nothing is. The records have their digest.

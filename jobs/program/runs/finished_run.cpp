@@ -300,4 +300,25 @@ std::vector<double> certified_fractions(const std::vector<std::int64_t>& counts)
     return fractions;
 }
 
+std::string digest_of_boxes(const RunFolder& run, const SeenBox& see) {
+    const BoxesReader reader(run);
+    StreamDigest digest;
+    std::vector<std::int64_t> lower, upper;
+    for (std::size_t member = 0; member < reader.members(); ++member) {
+        for (std::size_t level = 0; level < reader.levels().size(); ++level) {
+            reader.read(member, level, lower, upper);
+            digest.add_values(std::span<const std::int64_t>(lower));
+            digest.add_values(std::span<const std::int64_t>(upper));
+            if (see) see(level, lower);
+        }
+    }
+    return digest.hex();
+}
+
+void require_boxes(const FinishedRun& run, const SeenBox& see) {
+    if (digest_of_boxes(run.folder, see) != run.manifest.digest)
+        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
+                    "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+}
+
 }  // namespace holdfast

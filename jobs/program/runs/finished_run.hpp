@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,5 +81,12 @@ std::vector<std::int64_t> distance_counts(const std::vector<Certificates>& membe
 
 /// Of counts, the fractions with distance >= k, for every k of them.
 std::vector<double> certified_fractions(const std::vector<std::int64_t>& counts);
+
+/// Called with the level and the lower ends of each box of a run, member by member.
+using SeenBox = std::function<void(std::size_t level, const std::vector<std::int64_t>& lower)>;
+/// The digest of all parameters and boxes of a run, as its training made it.
+std::string digest_of_boxes(const RunFolder& run, const SeenBox& see = {});
+/// Error (input): the boxes are not those that manifest.json names.
+void require_boxes(const FinishedRun& run, const SeenBox& see = {});
 
 }  // namespace holdfast

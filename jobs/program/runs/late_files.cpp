@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "dist/files/atomic_file.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

@@ -12,7 +12,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/build_info.hpp"
 #include "jobs/program/date.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 

@@ -1,13 +1,12 @@
 #include "jobs/program/runs/publication.hpp"
 
-#include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "dist/files/digest.hpp"
 #include "jobs/program/quality.hpp"
+#include "jobs/program/queries.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/runs/run_key.hpp"
 #include "kernels/backends.hpp"
@@ -19,11 +18,6 @@
 
 namespace holdfast {
 namespace {
-
-bool there(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-}
 
 std::string digest_of(const std::vector<std::int64_t>& parameters) {
     StreamDigest digest;
@@ -79,9 +73,9 @@ class NoisyCopy {
 /// `payment`. Nothing: another job has just ended this publication.
 std::optional<SecretKey> paid_key(const Context& context, const NoisyCopy& copy, Payment& payment,
                                   const Payee& payee) {
-    const bool fresh = !there(copy.key());
+    const bool fresh = !is_kept(copy.key());
     if (fresh) SecretKey::fresh().write_new(copy.key());
-    if (there(copy.kept())) return std::nullopt;
+    if (is_kept(copy.kept())) return std::nullopt;
     const SecretKey key = SecretKey::read(copy.key());
     payment.token = key.token(copy.fingerprint());
     charge(context, payment, payee, "publishing the parameters", [&] {
@@ -112,37 +106,23 @@ LedgerPayment payment_for(const Payee& payee, const std::vector<std::int64_t>& p
                 "name the ledger that paid for them", payee.ledger);
 }
 
-/// Calls use(point) for every member, in their order.
-void visit_members(const FinishedRun& run, const std::function<void(const std::vector<std::int64_t>&)>& use) {
-    const BoxesReader reader(run.folder);
-    std::vector<std::int64_t> lower, upper;
-    StreamDigest digest;
-    for (std::size_t member = 0; member < reader.members(); ++member) {
-        for (std::size_t level = 0; level < reader.levels().size(); ++level) {
-            reader.read(member, level, lower, upper);
-            digest.add_values(std::span<const std::int64_t>(lower));
-            digest.add_values(std::span<const std::int64_t>(upper));
-            if (level == 0) use(lower);
-        }
-    }
-    if (digest.hex() != run.manifest.digest)
-        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
-                    "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
-}
-
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> members_of(const FinishedRun& run) {
     std::vector<std::vector<std::int64_t>> points;
-    visit_members(run, [&](const std::vector<std::int64_t>& point) { points.push_back(point); });
+    require_boxes(run, [&](std::size_t level, const std::vector<std::int64_t>& lower) {
+        if (level == 0) points.push_back(lower);
+    });
     return points;
 }
 
 std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
-    std::vector<__int128> sums(run.network.parameters());
+    std::vector<__int128> sums;
     __int128 members = 0;
-    visit_members(run, [&](const std::vector<std::int64_t>& point) {
-        for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += point[p];
+    require_boxes(run, [&](std::size_t level, const std::vector<std::int64_t>& lower) {
+        if (level != 0) return;
+        sums.resize(lower.size());
+        for (std::size_t p = 0; p < lower.size(); ++p) sums[p] += lower[p];
         ++members;
     });
     std::vector<std::int64_t> average;
@@ -171,6 +151,29 @@ OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivit
                            run.network.parameters());
 }
 
+std::optional<double> published_accuracy(const FinishedRun& run, const Rational& sensitivity,
+                                         const PublicationTerms& terms, const Records& queries) {
+    std::optional<OutputNoise> noise;
+    try {
+        noise.emplace(publication_noise(run, sensitivity, terms));
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::usage) throw;
+        return std::nullopt;
+    }
+    const std::vector<std::int64_t> exact = parameters_of(run);
+    const auto backend = make_backend("cpu", run.settings.training.arithmetic(), Product::exact, 0);
+    const Records mapped = run.features(queries);
+    std::vector<std::int32_t> labels, truth;
+    for (int n = 0; n < noises_tried; ++n) {
+        std::vector<std::int64_t> parameters = exact;
+        noise->add_to(parameters, SecretKey::known_to_all(static_cast<std::uint64_t>(n)));
+        const Answers answers = answers_of(run.network, *backend, parameters, mapped);
+        labels.insert(labels.end(), answers.labels.begin(), answers.labels.end());
+        truth.insert(truth.end(), mapped.labels.begin(), mapped.labels.end());
+    }
+    return fraction_right(truth, [&](std::size_t q) { return labels[q]; });
+}
+
 PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, const Rational& sensitivity,
                                 const PublicationTerms& terms, const std::string& ledger,
                                 const std::string& out) {
@@ -185,8 +188,8 @@ PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, 
                       ledger,
                       run.manifest.dataset.measured};
     std::vector<std::int64_t> parameters = parameters_of(run);  // what cannot be read costs nothing
-    if (!there(copy.kept())) {
-        if (there(out))
+    if (!is_kept(copy.kept())) {
+        if (is_kept(out))
             throw Error(ExitCode::output, "another file is there, and is kept: nothing was charged",
                         "name a file that is not there", out);
         if (const std::optional<SecretKey> key = paid_key(context, copy, payment, payee)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,15 @@ std::vector<double> nominal_logits(const FinishedRun& run, const Records& querie
 /// The noise that its parameters get for these terms. Error (usage): none serves.
 OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivity,
                               const PublicationTerms& terms);
+
+/// For the owner: what parameters that `holdfast publish` gives noise for these terms would get right of
+/// labelled queries, the mean over `noises_tried` noises of keys that everybody knows, so that it is the same
+/// every time; nothing, where no noise serves. `sensitivity`: as of noisy_parameters. Errors: as
+/// parameters_of.
+std::optional<double> published_accuracy(const FinishedRun& run, const Rational& sensitivity,
+                                         const PublicationTerms& terms, const Records& queries);
+
+inline constexpr int noises_tried = 20;
 
 /// The parameters of a run, that one record moves by at most `sensitivity` (of a member, in the 2-norm and in
 /// parameter units), with the noise that these terms ask for: charged once before it is drawn from a key

@@ -15,11 +15,6 @@ std::string key_file(const RunFolder& run) {
     return run.file("key");
 }
 
-bool is_kept(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-}
-
 /// A run that has drawn already cannot be given another key, nor one that another job has just finished.
 void require_unbegun(const RunFolder& run, const MemberStore& store) {
     if (run.finished())
@@ -89,6 +84,11 @@ void record_bought(const RunFolder& run, const MemberStore& store, const Payee& 
     if (!is_kept(key_file(run))) return;
     const std::string token = SecretKey::read(key_file(run)).token(store.fingerprint());
     Ledger(payee.ledger).record_result(payee.dataset, token, digest);
+}
+
+bool is_kept(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
 }
 
 void destroy_run_key(const RunFolder& run) {

@@ -40,6 +40,8 @@ RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberSt
 void record_bought(const RunFolder& run, const MemberStore& store, const Payee& payee,
                    const std::string& digest);
 
+/// Is there a file? One that cannot be asked about is taken for none.
+bool is_kept(const std::string& path);
 /// Once nothing is left to draw: nobody can take the noise off again.
 void destroy_run_key(const RunFolder& run);
 

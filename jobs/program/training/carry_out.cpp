@@ -13,9 +13,8 @@
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/lease.hpp"
 #include "dist/runs/member_store.hpp"
-#include "jobs/program/agreed.hpp"
 #include "jobs/program/host_memory.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/late_files.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -107,28 +106,6 @@ std::vector<std::size_t> unfinished(const Communicator& world, const std::vector
     return agreed(world, left);
 }
 
-/// All but the digest of the result.
-RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
-                        const std::string& data_digest, const PublicRecords& public_records,
-                        const nlohmann::json& arithmetic, const Guarantee& claim) {
-    RunManifest manifest;
-    manifest.version = program_identity();
-    manifest.kind = plan.settings.training.kind;
-    manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);
-    manifest.public_records = public_records;
-    manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
-    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
-    manifest.parameters = plan.network.parameters();
-    manifest.levels = plan.settings.certificate.level_values();
-    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
-    manifest.normaliser = plan.normaliser;
-    manifest.relation = name_of(plan.settings.certificate.relation);
-    manifest.arithmetic = arithmetic;
-    manifest.guarantee = claim.to_json();
-    return manifest;
-}
-
 /// Joins the members to the finished run, if they are all there. For one rank; several jobs may do so at
 /// once, with the same bytes. True: the run is finished, and nothing but its result is left.
 bool finish(const RunFolder& run, const MemberStore& store, const Training& training, RunManifest manifest) {
@@ -179,13 +156,12 @@ HeldRecords held_by(const ProcessGrid& grid, std::uint64_t records, std::size_t 
     return {of_a_member * static_cast<double>(grid.members().last - grid.members().first), of_a_member, wide};
 }
 
-/// Where no device computes what is asked, "auto" is none.
+}  // namespace
+
 std::string backend_for(const Settings& settings, const std::string& asked) {
     const bool anywhere = asked == "auto" && settings.certificate.product.exact();
     return settings.host_only() && anywhere ? "cpu" : asked;
 }
-
-}  // namespace
 
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
                             const std::string& data_digest, const PublicRecords& beside,
@@ -301,9 +277,11 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
             settings.network.keep_initial(run.path());
         }
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
-        RunManifest manifest =
-            manifest_of(plan, how, reader.info(), data_digest, beside, training->arithmetic(),
-                        request.paid ? request.paid->claim(settings, facts) : kind.claim(settings, facts));
+        RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest);
+        manifest.public_records = beside;
+        manifest.arithmetic = training->arithmetic();
+        manifest.guarantee =
+            (request.paid ? request.paid->claim(settings, facts) : kind.claim(settings, facts)).to_json();
         if (key) manifest.payment = key->payment;
         const KeptStates kept(run, whose, settings, request.keep);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, members,

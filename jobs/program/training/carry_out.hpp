@@ -46,6 +46,9 @@ struct TrainingOutcome {
     std::string arithmetic;        ///< Training::arithmetic_text
 };
 
+/// Where no device computes what is asked, "auto" is none.
+std::string backend_for(const Settings& settings, const std::string& asked);
+
 /// Trains into request.out what is not there yet of the run. Collective. Errors: as holdfast train's.
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request);
 

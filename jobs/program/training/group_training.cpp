@@ -1,18 +1,87 @@
 #include "jobs/program/training/group_training.hpp"
 
+#include <unistd.h>
+
 #include <spdlog/logger.h>
 #include <iostream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "jobs/program/agreed.hpp"
+#include "dist/runs/progress_log.hpp"
 #include "jobs/program/progress.hpp"
-#include "jobs/program/training/member_progress.hpp"
-#include "jobs/program/training/step_trace.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
+namespace {
+
+/// The lines that a training leaves for holdfast watch, of one member (dist/runs/progress_log.hpp).
+class MemberProgress {
+  public:
+    /// Begins with where it goes on; members: of the run. `writes`: this rank does, and the kind has no
+    /// secrets; else nothing is written.
+    MemberProgress(bool writes, const MemberStore& store, std::size_t member, std::size_t members,
+                   const Trainer& trainer, const Communicator& world)
+        : member_(member), log_(writes ? ProgressLog(store.progress_file(member)) : ProgressLog()) {
+        log_.event("start", {{"member", member},
+                             {"members", members},
+                             {"step", trainer.steps_done()},
+                             {"steps", trainer.steps()},
+                             {"host", host_name()},
+                             {"process", ::getpid()},
+                             {"ranks", world.size()}});
+    }
+    void step_done(const Trainer& trainer) {
+        if (log_.due()) log_.event("step", trainer.step_json(member_));
+    }
+    void stopped(const Trainer& trainer) {
+        log_.event("stop", {{"member", member_}, {"step", trainer.steps_done()}});
+    }
+
+  private:
+    std::size_t member_;
+    ProgressLog log_;
+};
+
+/// `train --trace`: what steps say of themselves and the time of their phases, on the log. At most about
+/// most_lines of them, evenly spread: a line's times are those of all steps since the line before.
+class StepTrace {
+  public:
+    static constexpr std::int64_t most_lines = 200;
+
+    /// steps: of all members this rank trains. Not shown: says nothing.
+    StepTrace(const Context& context, bool shown, std::int64_t steps)
+        : context_(context), shown_(shown), every_((steps + most_lines - 1) / most_lines) {}
+
+    /// After each step of a member.
+    void add(std::size_t member, const Trainer& trainer, const PhaseTimes& times) {
+        since_line_ += times;
+        all_ += times;
+        if (!shown_ || ++steps_ % every_ != 0) return;
+        context_.log->info("member {}  {}  {}", member, trainer.step_text(), text_of(since_line_));
+        since_line_ = {};
+    }
+    /// What the steps took together.
+    void finish() const {
+        if (shown_) context_.log->info("{} steps on this rank: {}", steps_, text_of(all_));
+    }
+
+  private:
+    static std::string text_of(const PhaseTimes& times) {
+        return printed("sums %.4f s, reduction %.4f s, charge and update %.4f s", times.sums, times.reduction,
+                       times.update);
+    }
+
+    const Context& context_;
+    bool shown_;
+    std::int64_t every_, steps_ = 0;
+    PhaseTimes since_line_, all_;
+};
+
+}  // namespace
 
 GroupTraining::GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
                              const Communicator& block_group, const Training& training,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 
+#include "kernels/base/text.hpp"
 #include "kernels/ops/loss.hpp"
 #include "models/convex/convex_bounds.hpp"
 #include "models/nets/public_model.hpp"
@@ -17,9 +17,7 @@ namespace {
 
 /// To three significant digits, as a person would write it.
 double rounded(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", value);
-    return std::strtod(text, nullptr);
+    return std::strtod(printed("%.3g", value).c_str(), nullptr);
 }
 
 /// What records count by so that all classes count alike; the smallest weight that a training takes at least.

@@ -6,7 +6,7 @@
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_run.hpp"
-#include "jobs/program/runs/published_accuracy.hpp"
+#include "jobs/program/runs/publication.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/batch_route.hpp"

@@ -6,7 +6,6 @@
 
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"
-#include "jobs/program/configuration.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/training/train_alone.hpp"
 #include "kernels/backends.hpp"
@@ -14,26 +13,6 @@
 #include "models/training/plan.hpp"
 
 namespace holdfast {
-namespace {
-
-RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const nlohmann::json& arithmetic) {
-    RunManifest manifest;
-    manifest.kind = plan.settings.training.kind;
-    manifest.configuration = to_json({plan.settings, {}});
-    manifest.dataset = dataset_facts(info, plan.settings.network.classes, "");
-    manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
-    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
-    manifest.parameters = plan.network.parameters();
-    manifest.levels = plan.settings.certificate.level_values();
-    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
-    manifest.normaliser = plan.normaliser;
-    manifest.relation = name_of(plan.settings.certificate.relation);
-    manifest.arithmetic = arithmetic;
-    manifest.guarantee = Guarantee::not_private("a trial on public records", "nobody is protected").to_json();
-    return manifest;
-}
-
-}  // namespace
 
 Settings settings_on(const StandIn& stand_in, const Candidate& candidate, const PublicNumbers& numbers) {
     const double share = stand_in.share(numbers);
@@ -75,7 +54,9 @@ void train_on_stand_in(const Settings& settings, const StandIn& stand_in, std::u
                                              SecretKey::known_to_all(stand_in.seed << 8 | noise), run);
 
     // 3. The run that it comes to.
-    RunManifest manifest = manifest_of(plan, reader.info(), trained.arithmetic);
+    RunManifest manifest = manifest_of(plan, {}, reader.info(), "");
+    manifest.arithmetic = trained.arithmetic;
+    manifest.guarantee = Guarantee::not_private("a trial on public records", "nobody is protected").to_json();
     manifest.digest = trained.digest;
     manifest.write(run);
 }

@@ -5,11 +5,11 @@
 
 #include <spdlog/logger.h>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/idp/idp_bounds.hpp"
 #include "models/idp/verified_fleet.hpp"
 
@@ -79,14 +79,12 @@ nlohmann::json found_by(const VerifiedFleet& fleet, const Variant& variant, cons
 
 std::string text_of(const nlohmann::json& found) {
     std::string text;
-    char line[160];
     for (std::size_t c = 0; c < found["classes"].size(); ++c) {
         const nlohmann::json& bound = found["classes"][c];
-        std::snprintf(line, sizeof line, "%-24s %-6zu %-12.6g %-12.6g %9.2f %12llu\n",
-                      found["variant"].get<std::string>().c_str(), c, bound["lower"].get<double>(),
-                      bound["upper"].get<double>(), bound["seconds"].get<double>(),
-                      bound["boxes"].get<unsigned long long>());
-        text += line;
+        text +=
+            printed("%-24s %-6zu %-12.6g %-12.6g %9.2f %12llu\n", found["variant"].get<std::string>().c_str(),
+                    c, bound["lower"].get<double>(), bound["upper"].get<double>(),
+                    bound["seconds"].get<double>(), bound["boxes"].get<unsigned long long>());
     }
     return text;
 }

@@ -21,7 +21,7 @@
 #include "dist/comm/nccl.hpp"
 #include "dist/files/hdf5_version.hpp"
 #include "jobs/program/host_memory.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"

@@ -6,6 +6,7 @@
 #include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/html.hpp"
 #include "jobs/program/page/text.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -60,8 +61,8 @@ std::string value_table(const Shapes& shapes, const Shape& shape) {
 }  // namespace
 
 std::string shapes_page(const Shapes& shapes, const std::string& model, const std::string& guarantee) {
-    std::string outputs, cards;
-    for (const std::string& output : shapes.outputs) outputs += (outputs.empty() ? "" : ", ") + output;
+    const std::string outputs = joined(shapes.outputs);
+    std::string cards;
     for (const Shape& shape : shapes.columns)
         cards += chart_card(title_of(shape),
                             shape.is_number() ? number_chart(shapes, shape) : value_table(shapes, shape));

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -59,15 +60,12 @@ std::string NewtonComparison::text_of(const nlohmann::json& summary) {
     if (summary.is_null()) return "";
     if (summary.contains("missing"))
         return "no one-step (Newton) estimate: " + summary["missing"].get<std::string>() + "\n";
-    char correlation[32] = "none", text[240];
-    if (!summary["correlation"].is_null())
-        std::snprintf(correlation, sizeof correlation, "%.4f", summary["correlation"].get<double>());
-    std::snprintf(
-        text, sizeof text,
+    const nlohmann::json& told = summary["correlation"];
+    const std::string correlation = told.is_null() ? "none" : printed("%.4f", told.get<double>());
+    return printed(
         "one-step (Newton) estimate of the changes, which proves nothing: correlation %s with the exact "
         "ones, off by %.4g at most, where they reach %.4g\n",
-        correlation, summary["largest_error"].get<double>(), summary["largest_change"].get<double>());
-    return text;
+        correlation.c_str(), summary["largest_error"].get<double>(), summary["largest_change"].get<double>());
 }
 
 }  // namespace holdfast

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/text.hpp"
 #include "models/idp/idp_bounds.hpp"
 
 namespace holdfast {
@@ -123,10 +123,8 @@ void add_influence(const RunFolder& folder, FleetFigures& figures) {
         const nlohmann::json newton = object.value("newton", nlohmann::json());
         if (!newton.is_object() || newton.value("correlation", nlohmann::json()).is_null()) return;
         const JsonFields estimate(newton, "newton.", false);
-        char text[120];
-        std::snprintf(text, sizeof text, "correlation %.4f with the exact changes, off by %.4g at most",
-                      estimate.number("correlation"), estimate.number("largest_error"));
-        figures.newton = text;
+        figures.newton = printed("correlation %.4f with the exact changes, off by %.4g at most",
+                                 estimate.number("correlation"), estimate.number("largest_error"));
     } catch (const std::string& problem) {
         damaged(folder.file(summary_file), problem);
     }

@@ -13,8 +13,9 @@
 
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -142,21 +143,14 @@ RunView finished_view(const std::string& folder) {
 }
 
 std::string seconds_text(double seconds) {
-    std::array<char, 48> text{};
     const auto whole = static_cast<long long>(seconds);
-    if (whole < 120)
-        std::snprintf(text.data(), text.size(), "%.0f s", seconds);
-    else if (whole < 7200)
-        std::snprintf(text.data(), text.size(), "%lld min", whole / 60);
-    else
-        std::snprintf(text.data(), text.size(), "%lld h %lld min", whole / 3600, whole / 60 % 60);
-    return text.data();
+    if (whole < 120) return printed("%.0f s", seconds);
+    if (whole < 7200) return printed("%lld min", whole / 60);
+    return printed("%lld h %lld min", whole / 3600, whole / 60 % 60);
 }
 
 std::string digits_text(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return text.data();
+    return printed("%.3g", value);
 }
 
 std::string widths_text(const json& metrics) {

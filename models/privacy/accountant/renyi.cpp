@@ -1,7 +1,6 @@
 #include "models/privacy/accountant/renyi.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/checks.hpp"
@@ -24,39 +23,13 @@ std::vector<std::int64_t> make_orders() {
     return orders;
 }
 
-void check_order(std::int64_t order) {
-    if (order < 2) throw Error(ExitCode::usage, "below 2", "give an integer such as 32", "order");
-}
-
 /// log((a - 1)/a) - (log delta + log a)/(a - 1) from above, a > 1: what the conversion adds to rho. The
 /// budget subtracts the same number, so the two are inverse to each other exactly.
-Rational conversion_term(const Rational& order, const Rational& delta) {
+Rational conversion_term(std::int64_t integer_order, const Rational& delta) {
     check_delta(delta);
+    if (integer_order < 2) throw Error(ExitCode::usage, "below 2", "give an integer such as 32", "order");
+    const Rational order = as_rational(integer_order);
     return log_upper((order - 1) / order) - log_lower(delta * order) / (order - 1);
-}
-
-Rational conversion_term(std::int64_t order, const Rational& delta) {
-    check_order(order);
-    return conversion_term(as_rational(order), delta);
-}
-
-/// The real order at which rho-zCDP converts best, about: the bound holds at any. Sections of the golden
-/// ratio of log(a - 1).
-Rational best_order(double rho, double log_delta) {
-    const auto epsilon = [&](double t) {
-        const double less = std::exp(t), order = 1 + less;
-        return order * rho + std::log(less / order) - (log_delta + std::log(order)) / less;
-    };
-    double low = -30, high = 60;
-    while (high - low > 1e-6) {
-        const double part = 0.381966 * (high - low);
-        if (epsilon(low + part) < epsilon(high - part)) {
-            high -= part;
-        } else {
-            low += part;
-        }
-    }
-    return 1 + Rational(std::exp(low));
 }
 
 }  // namespace
@@ -114,13 +87,6 @@ Rational epsilon_of_renyi_curve(const std::vector<Rational>& curve, const Ration
         least = std::min(least, epsilon_of_renyi(orders[i], curve[i], delta));
     }
     return least;
-}
-
-Rational epsilon_of_concentrated(const Rational& rho, const Rational& delta) {
-    check_not_negative(rho, "rho");
-    check_delta(delta);
-    const Rational order = best_order(rho.get_d(), log_upper(delta).get_d());
-    return std::max(Rational(0), Rational(rho * order + conversion_term(order, delta)));
 }
 
 Rational renyi_budget(std::int64_t order, const Rational& epsilon, const Rational& delta) {

@@ -27,8 +27,6 @@ std::vector<Rational> renyi_curve_of_concentrated(const Rational& rho);
 Rational epsilon_of_renyi(std::int64_t order, const Rational& rho, const Rational& delta);
 /// The least over the orders. `curve`: [renyi_orders().size()], else ExitCode::internal.
 Rational epsilon_of_renyi_curve(const std::vector<Rational>& curve, const Rational& delta);
-/// The epsilon for delta of a rho-zCDP mechanism: the conversion at the best of all real orders.
-Rational epsilon_of_concentrated(const Rational& rho, const Rational& delta);
 /// The largest rho whose conversion is at most epsilon, rounded down; below 0: there is none.
 Rational renyi_budget(std::int64_t order, const Rational& epsilon, const Rational& delta);
 /// The order at which the largest Gaussian fits the budget: public, a function of the budget alone.

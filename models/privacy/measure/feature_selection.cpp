@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/measure/column_tree.hpp"
@@ -38,9 +38,7 @@ FeatureLaw law_of(const FeatureRequest& request, double rate) {
 
 /// To ten digits, which a person can read, and not above it.
 double shortened(double rate) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9e", rate * (1 - 1e-9));
-    return std::strtod(text, nullptr);
+    return std::strtod(printed("%.9e", rate * (1 - 1e-9)).c_str(), nullptr);
 }
 
 /// From a guess that is near, downward to one that fits.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/base/text.hpp"
+
 namespace holdfast {
 
 // Each in the file of its name. To add a mechanism: write its file, declare it here and give it its place.
@@ -24,7 +26,7 @@ std::span<const MechanismInfo> mechanism_table() {
 namespace {
 
 /// "a, b or c"
-std::string joined(const std::vector<std::string>& names) {
+std::string either_of(const std::vector<std::string>& names) {
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i)
         text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
@@ -38,7 +40,7 @@ std::string those(Suits suits) {
     for (const MechanismInfo& info : mechanism_table()) {
         if (info.releasable() && !info.needs_leave_one_out && suits(info)) names.emplace_back(info.name);
     }
-    return joined(names);
+    return either_of(names);
 }
 
 std::string or_the_default() {
@@ -60,9 +62,8 @@ const MechanismInfo& mechanism_info(const std::string& name) {
     const auto found = std::find_if(table.begin(), table.end(),
                                     [&](const MechanismInfo& info) { return name == info.name; });
     if (found != table.end()) return *found;
-    std::string names;
-    for (const MechanismInfo& info : table) names += (names.empty() ? "" : ", ") + std::string(info.name);
-    throw bad_option("mechanism", "unknown mechanism \"" + name + "\"", "choose one of " + names);
+    throw bad_option("mechanism", "unknown mechanism \"" + name + "\"",
+                     "choose one of " + joined(table, ", ", &MechanismInfo::name));
 }
 
 std::string mechanism_help() {

@@ -1,9 +1,9 @@
-#include "jobs/program/host_name.hpp"
+#include "jobs/program/ranks.hpp"
 
 #include <unistd.h>
 
 #include <array>
-#include <span>
+#include <cstring>
 
 namespace holdfast {
 
@@ -22,6 +22,15 @@ std::vector<std::string> gathered_text(const Communicator& world, const std::str
 
 std::vector<std::string> host_names(const Communicator& world) {
     return gathered_text(world, host_name());
+}
+
+std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
+    std::vector<std::byte> bytes(chosen.size_bytes());
+    std::memcpy(bytes.data(), chosen.data(), bytes.size());
+    world.broadcast(bytes, 0);
+    std::vector<std::size_t> list(bytes.size() / sizeof(std::size_t));
+    std::memcpy(list.data(), bytes.data(), bytes.size());
+    return list;
 }
 
 }  // namespace holdfast
