@@ -58,6 +58,16 @@ double buffers_of_a_thread(const NetworkShape& network, double real) {
     return real * rows * static_cast<double>(panel_height);
 }
 
+/// Of a convolution, per thread: its gradient in every lane of a vector, at both ends
+/// (kernels/cpu/convolution_gradient.cpp).
+double totals_of_a_thread(const NetworkShape& network) {
+    constexpr double vector_bytes = 64;
+    std::size_t most = 0;
+    for (const Layer& layer : network.layers)
+        if (layer.convolution) most = std::max(most, layer.parameters());
+    return 2 * vector_bytes * static_cast<double>(most);
+}
+
 /// Of fixed precision, per thread: a panel as integers, two a term, in up to four variants and two digits
 /// (kernels/cpu/fixed_kernels.cpp); and as many bytes for each of two of the panels that tiles gather.
 double terms_of_a_thread(const NetworkShape& network) {
@@ -84,9 +94,10 @@ double step_of(const TrainingPlan& plan, std::size_t variants, bool in_parts, in
     const double group = std::clamp(std::floor(sums_of_a_thread / stride), 1.0, count);
     const bool fixed = plan.settings.training.precision == Precision::fixed;
     const double packed = (fixed ? 24 : 4 * real) * parameters * group;
-    const double of_threads = threads * (group * stride + buffers_of_a_thread(network, real) +
-                                         (fixed ? terms_of_a_thread(network) : 0) +
-                                         (selects(plan) ? gathered_by_a_thread(network, real) : 0));
+    const double of_threads =
+        threads * (group * stride + buffers_of_a_thread(network, real) + totals_of_a_thread(network) +
+                   (fixed ? terms_of_a_thread(network) : 0) +
+                   (selects(plan) ? gathered_by_a_thread(network, real) : 0));
     // The engine's message, and its copy, or the whole of a batch's parts in 128 bits.
     return message + boxes + std::max(packed + of_threads, (in_parts ? 4 : 1) * message);
 }
