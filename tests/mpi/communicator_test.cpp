@@ -48,10 +48,12 @@ TEST(Communicator, MovesBytes) {
 
     std::vector<std::vector<std::byte>> outgoing;
     for (int r = 0; r < size; ++r)
-        outgoing.push_back(bytes_of(rank * 10 + r, static_cast<std::size_t>(rank + r)));
+        outgoing.push_back(
+            bytes_of(rank * 10 + r, static_cast<std::size_t>(rank) + static_cast<std::size_t>(r)));
     const auto incoming = world->exchange(outgoing);
     for (int r = 0; r < size; ++r)
-        EXPECT_EQ(incoming[r], bytes_of(r * 10 + rank, static_cast<std::size_t>(rank + r)));
+        EXPECT_EQ(incoming[r],
+                  bytes_of(r * 10 + rank, static_cast<std::size_t>(rank) + static_cast<std::size_t>(r)));
 }
 
 TEST(Communicator, SplitsByColour) {
