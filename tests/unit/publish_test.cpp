@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dist/files/hdf5.hpp"
 #include "dist/files/seal.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "models/nets/model_file.hpp"
@@ -220,6 +221,17 @@ TEST_F(PublishTest, ParametersThatNothingProtectsStay) {
     const Error swapped = error_of([&] { publish(); });
     EXPECT_EQ(swapped.code(), ExitCode::input);
     EXPECT_EQ(swapped.where(), run + "/boxes.h5");
+    // Whatever they say of themselves.
+    {
+        hdf5::File file = hdf5::File::open_update(run + "/boxes.h5");
+        file.write_attribute("digest",
+                             json::parse(folder.read("run/manifest.json")).at("digest").get<std::string>());
+        file.close();
+    }
+    add_seal(run + "/boxes.h5", "");
+    const Error disguised = error_of([&] { publish(); });
+    EXPECT_EQ(disguised.where(), run + "/boxes.h5");
+    EXPECT_THAT(disguised.message(), HasSubstr("holds other parameters"));
     EXPECT_FALSE(std::filesystem::exists(model));
     EXPECT_THAT(recorded(), testing::IsEmpty());
 }
