@@ -18,6 +18,7 @@
 #include "dist/files/hdf5.hpp"
 #include "dist/runs/lease.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 
@@ -39,12 +40,14 @@ struct Range {
     std::size_t first = 0, last = 0;
 };
 
+std::string name_of(const Range& range) {
+    return printed("members-%05zu-%05zu", range.first, range.last);
+}
+
 /// Of a file of members, by its name.
 bool is_members(const std::string& name, Range& range) {
-    char again[80];
     if (std::sscanf(name.c_str(), "members-%zu-%zu", &range.first, &range.last) != 2) return false;
-    std::snprintf(again, sizeof again, "members-%05zu-%05zu", range.first, range.last);
-    return name == again && range.first <= range.last && range.last - range.first < (1U << 24);
+    return name == name_of(range) && range.first <= range.last && range.last - range.first < (1U << 24);
 }
 
 /// Calls use(path, range) for every file of members.
@@ -116,8 +119,7 @@ struct MemberStore::Group {
         if (::ftruncate(descriptor, static_cast<off_t>(committed)) != 0) fail();
         put_at(heads.data(), heads.size() * sizeof(std::uint64_t), committed);
         if (::close(std::exchange(descriptor, -1)) != 0) fail();
-        char name[80];
-        std::snprintf(name, sizeof name, "members-%05zu-%05zu", first, first + heads.size() - 1);
+        const std::string name = name_of({first, first + heads.size() - 1});
         path.commit_as((fs::path(path.path()).parent_path() / name).string());
     }
 
@@ -150,9 +152,7 @@ CheckpointFolder MemberStore::checkpoints(std::size_t member) const {
 }
 
 std::string MemberStore::progress_file(std::size_t member) const {
-    char name[48];
-    std::snprintf(name, sizeof name, "progress/member-%05zu.jsonl", member);
-    return run_.file(name);
+    return run_.file(printed("progress/member-%05zu.jsonl", member));
 }
 
 bool MemberStore::waiting() const {
@@ -223,9 +223,8 @@ MemberWriter::MemberWriter(const MemberStore& store, std::size_t member, std::si
     if (group && (group->heads.empty() || group->first + group->heads.size() != member)) store.sync();
     if (!group) {
         store.make_folder();
-        char name[48];
-        std::snprintf(name, sizeof name, "members/members-%05zu", member);
-        group = std::make_unique<MemberStore::Group>(store.run_.file(name), store.fingerprint());
+        const std::string path = store.run_.file(printed("members/members-%05zu", member));
+        group = std::make_unique<MemberStore::Group>(path, store.fingerprint());
         group->first = member;
     }
     group->end = group->committed;  // over one that was begun and never committed

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,6 +30,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/loaded_library.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
 #include "kernels/ops/models_outputs.hpp"
 #include "models/boxes/trainer.hpp"
@@ -261,10 +261,8 @@ struct BesideRows {
                              {"seconds", seconds},
                              {"seconds_of_single_rows", singles},
                              {"ratio", seconds / singles}};
-        char text[160];
-        std::snprintf(text, sizeof text, "persons of %llu rows %8.4f s, %5.3f times as many single rows\n",
-                      static_cast<unsigned long long>(rows), seconds, seconds / singles);
-        words += text;
+        words += printed("persons of %llu rows %8.4f s, %5.3f times as many single rows\n",
+                         static_cast<unsigned long long>(rows), seconds, seconds / singles);
     }
 };
 
@@ -338,16 +336,13 @@ void bench_step(const Context& context, const Request& request) {
                              {"dgemm_gflops", 2e-9 * rate},
                              {"plain_fraction_of_dgemm", plain_fraction},
                              {"certified_fraction_of_dgemm", certified_fraction}};
-    char text[320];
-    std::snprintf(text, sizeof text,
-                  "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
-                  "steps  plain at %4.1f%%, certified at %4.1f%% of dgemm (%s)  peak %lld MB\n",
-                  request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
-                  request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_fraction,
-                  100 * certified_fraction,
-                  plan.backend->name() == "cuda" ? "the GPU's" : blas_core().c_str(),
-                  static_cast<long long>(peak[0] / (1024 * 1024)));
-    std::string words = text;
+    std::string words = printed(
+        "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
+        "steps  plain at %4.1f%%, certified at %4.1f%% of dgemm (%s)  peak %lld MB\n",
+        request.workload.c_str(), request.relation.c_str(), request.clip.c_str(), request.levels.c_str(),
+        certified_seconds, plain_seconds, ratio, 100 * plain_fraction, 100 * certified_fraction,
+        plan.backend->name() == "cuda" ? "the GPU's" : blas_core().c_str(),
+        static_cast<long long>(peak[0] / (1024 * 1024)));
     if (persons) persons->show(request.rows, certified_seconds, result, words);
     context.print(result, words);
 }
@@ -399,13 +394,10 @@ void bench_noisy(const Context& context, const Request& request) {
                              {"noisy_seconds", noisy_seconds},
                              {"ratio_without_draws", ratio},
                              {"ratio", ratio_with_draws}};
-    char text[240];
-    std::snprintf(
-        text, sizeof text,
+    std::string words = printed(
         "%-9s noisy %8.4f s, without its draws %8.4f s  plain %8.4f s  so %5.2f plain steps, without "
         "draws %5.2f\n",
         request.workload.c_str(), noisy_seconds, drawless_seconds, plain_seconds, ratio_with_draws, ratio);
-    std::string words = text;
     if (persons) persons->show(request.rows, drawless_seconds, result, words);
     context.print(result, words);
 }
@@ -491,13 +483,12 @@ void bench_linear(const Context& context, const Request& request) {
                                    {"step_gigabytes_per_second", rate},
                                    {"gemv_gigabytes_per_second", blas_rate},
                                    {"blas_core", blas_core()}};
-    char text[240];
-    std::snprintf(text, sizeof text,
-                  "%7zu x %-4zu %-6s %-11s %d threads  step %9.3f ms  gemv twice %9.3f ms  ratio %5.2f  "
-                  "features at %5.1f GB/s, gemv's at %5.1f\n",
-                  records.size(), workload.features, request.precision.c_str(), request.clip.c_str(), threads,
-                  1e3 * step_seconds, 1e3 * blas_seconds, step_seconds / blas_seconds, rate, blas_rate);
-    context.print(result, text);
+    context.print(
+        result,
+        printed("%7zu x %-4zu %-6s %-11s %d threads  step %9.3f ms  gemv twice %9.3f ms  ratio %5.2f  "
+                "features at %5.1f GB/s, gemv's at %5.1f\n",
+                records.size(), workload.features, request.precision.c_str(), request.clip.c_str(), threads,
+                1e3 * step_seconds, 1e3 * blas_seconds, step_seconds / blas_seconds, rate, blas_rate));
 }
 
 /// A fleet's vote on one query at a time and on many: networks near one another, of random parameters.
@@ -552,13 +543,12 @@ void bench_vote(const Context& context, const Request& request) {
                                    {"queries", request.queries},
                                    {"seconds_a_query_of_a_batch", each},
                                    {"gigabytes_per_second", 1e-9 * bytes / one}};
-    char text[200];
-    std::snprintf(text, sizeof text,
-                  "%6zu networks %zu-%zu-%zu-2 %-6s %7.1f MB  %d threads  one query %8.3f ms (%.1f GB/s)  "
-                  "of %zu %8.3f ms each\n",
-                  request.networks, request.inputs, request.width, request.width, request.precision.c_str(),
-                  1e-6 * bytes, threads, 1e3 * one, 1e-9 * bytes / one, request.queries, 1e3 * each);
-    context.print(result, text);
+    context.print(
+        result,
+        printed("%6zu networks %zu-%zu-%zu-2 %-6s %7.1f MB  %d threads  one query %8.3f ms (%.1f GB/s)  "
+                "of %zu %8.3f ms each\n",
+                request.networks, request.inputs, request.width, request.width, request.precision.c_str(),
+                1e-6 * bytes, threads, 1e3 * one, 1e-9 * bytes / one, request.queries, 1e3 * each));
 }
 
 /// A kind of step, with the options that all kinds have.

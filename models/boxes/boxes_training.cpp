@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/fixed_format.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/kinds/trainer_of.hpp"
@@ -139,14 +139,12 @@ class BoxesTraining final : public Training {
 
     std::string arithmetic_text() const override {
         const nlohmann::json grids = arithmetic();
-        char text[240];
-        std::snprintf(
-            text, sizeof text,
-            "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
-            "rounding adds at most %.1g of a record's charge",
-            grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent,
-            grids["charge_rounding"].get<double>());
-        return text + features_text();
+        return printed(
+                   "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
+                   "rounding adds at most %.1g of a record's charge",
+                   grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent,
+                   grids["charge_rounding"].get<double>()) +
+               features_text();
     }
 
   private:
@@ -155,10 +153,8 @@ class BoxesTraining final : public Training {
         if (plan_.settings.training.precision != Precision::fixed) return "";
         const FixedGrid grid =
             FixedFormat::of(plan_.network.shape(), plan_.backend->arithmetic().activation_bits).features;
-        char text[80];
-        std::snprintf(text, sizeof text, "; features within +-%.6g on multiples of 2^%d",
-                      std::ldexp(grid.limit, grid.exponent), grid.exponent);
-        return text;
+        return printed("; features within +-%.6g on multiples of 2^%d", std::ldexp(grid.limit, grid.exponent),
+                       grid.exponent);
     }
 
     const TrainingPlan& plan_;

@@ -1,11 +1,11 @@
 #include "models/noisy/noisy_training.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/row_weight.hpp"
 #include "models/kinds/trainer_of.hpp"
@@ -95,12 +95,10 @@ class NoisyTraining final : public Training {
 
     std::string arithmetic_text() const override {
         const nlohmann::json grids = arithmetic();
-        char text[240];
-        std::snprintf(text, sizeof text,
-                      "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients "
-                      "and noise)",
-                      grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent);
-        return text;
+        return printed(
+            "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients "
+            "and noise)",
+            grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent);
     }
 
   private:
