@@ -145,6 +145,7 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     # Two classes are 0 and 1, whichever occur; of more, whoever is alone in the last one would show.
     alone = holdfast.PrivateClassifier(1, population="healthy").fit(X, np.zeros(count, int), ids=np.arange(count))
     assert alone.guarantee_["status"] == "proved" and alone.classes_.tolist() == [0, 1], (alone.guarantee_, alone.classes_)
+    refused(ValueError, "one class", holdfast.PrivateClassifier(1, schema=(0, 100)).fit, X, np.zeros(count, int), ids=np.arange(count))
     three = y + (age > 75)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -39,7 +39,8 @@ class TableModel(BaseEstimator):
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
-        self._measures = self._measures and (ids is not None or self.ids is not None)
+        named = ids is not None or self.ids is not None
+        self._measures = self._measures and named and (self.schema is None or self.expected_persons is None)
         X, y, names, cells = self._table(X, y)
         if ids is not None and self.ids is not None:
             raise ValueError(f"who each row is says the column {self.ids!r} (ids=), and fit's ids too: give one of them")
@@ -51,7 +52,6 @@ class TableModel(BaseEstimator):
         label = fresh("label", names)
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
         run = functools.partial(driver.run, folder=folder)
-        self._measures = self._measures and (self.schema is None or self.expected_persons is None)
         if self._measures and self.schema is None:
             say("import")
             if facts := self._import_as_it_is(run, label, id_column, text_columns(X), y):
@@ -210,7 +210,7 @@ class TableClassifier(ClassifierMixin, TableModel):
         if gaps := sum(text_of(label) == "" for label in y.tolist()):
             raise ValueError(f"Input y contains NaN: {gaps} labels are missing (leave these rows out)")
         check_classification_targets(y)
-        stated = self.classes is not None or names_classes(self.schema) or (self._measures and self._are_flags(y))
+        stated = self.classes is not None or names_classes(self.schema) or (self._measures and self.schema is None and self._are_flags(y))
         if len(np.unique(y)) < 2 and not stated:
             raise ValueError("y has one class: state the classes that there may be, classes=…")
         return y
