@@ -149,6 +149,21 @@ void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {
     wide_ ? copy(other.wide_values_, wide_values_) : copy(other.values_, values_);
 }
 
+Records Records::none() const {
+    Records records{FeatureMatrix(features.columns(), features.wide()), {}, {}, {}};
+    records.rows_of_persons = rows_of_persons;
+    return records;
+}
+
+void Records::append_row_of(const Records& other, std::size_t row) {
+    features.append_row_of(other.features, row);
+    if (!other.labels.empty()) labels.push_back(other.labels[row]);
+    ids.push_back(other.ids[row]);
+    rows.push_back(other.rows[row]);
+    if (!other.targets.empty()) targets.push_back(other.targets[row]);
+    if (!other.weights.empty()) weights.push_back(other.weights[row]);
+}
+
 void Records::reserve(std::size_t records) {
     features.reserve(records);
     ids.reserve(records);

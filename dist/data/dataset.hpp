@@ -61,6 +61,10 @@ struct Records {
 
     std::size_t size() const { return ids.size(); }
     void reserve(std::size_t records);  ///< memory for so many, but for their labels
+    /// None of these, of as many columns.
+    Records none() const;
+    /// One more, with all that the others have of it; they have as many columns.
+    void append_row_of(const Records& other, std::size_t row);
     /// For an engine; these records must stay where they are.
     RecordSet view(bool selectable = false) const {
         return {.features = features.wide() ? nullptr : features.values().data(),

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <map>
@@ -26,6 +25,7 @@
 #include "jobs/study/risk/attributes.hpp"
 #include "jobs/study/risk/report.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/fleet/influence.hpp"
 #include "models/noisy/noisy_claim.hpp"
 
@@ -55,7 +55,7 @@ struct Guess {
     bool member;
 };
 
-std::vector<Guess> guesses_of(const Persons& persons) {
+std::vector<Guess> guesses_of(const AskedPersons& persons) {
     std::vector<Guess> guesses;
     for (std::size_t person = 0; person < persons.size(); ++person)
         guesses.push_back({person, persons.own[person], person < persons.trained});
@@ -66,7 +66,7 @@ std::vector<Guess> guesses_of(const Persons& persons) {
 }
 
 /// Without shadows, members that are not asked about the person and did not have it: as many for either side.
-Observed observed(const Networks& networks, const Persons& persons, const Guess& guess,
+Observed observed(const Networks& networks, const AskedPersons& persons, const Guess& guess,
                   std::vector<double> Said::*what) {
     const auto value = [&](std::size_t network) { return (networks.said[network].*what)[guess.person]; };
     Observed one{value(guess.network)};
@@ -85,7 +85,7 @@ struct Scored {
     std::vector<double> values;  ///< [guesses]
 };
 
-std::vector<Scored> scored(const Networks& networks, const Persons& persons,
+std::vector<Scored> scored(const Networks& networks, const AskedPersons& persons,
                            const std::vector<Guess>& guesses) {
     std::vector<Scored> all;
     for (const bool label : {false, true}) {
@@ -109,7 +109,7 @@ std::vector<Scored> scored(const Networks& networks, const Persons& persons,
 
 /// Of every guess, whether all answers that the network gives the person stay as they are without any one
 /// record; empty: this run certifies no answers.
-std::vector<char> certified(const AttackedRun& attacked, const Persons& persons,
+std::vector<char> certified(const AttackedRun& attacked, const AskedPersons& persons,
                             const std::vector<Guess>& guesses, const Records& mapped) {
     if (!attacked.run || attacked.manifest.kind != "boxes" || attacked.run->cap() == 0 ||
         attacked.settings.poisoned())
@@ -180,10 +180,8 @@ ProvedBound bound_of(const AttackedRun& attacked) {
     if (steps.sampling_rate == 1) {
         const Rational reach(reach_of(steps.relation)), sigma(steps.noise_multiplier);
         bound.mu = sqrt_upper(Rational(as_rational(steps.steps) * reach * reach / (sigma * sigma)));
-        char text[64];
-        std::snprintf(text, sizeof text, ", and Gaussian privacy of mu = %.3f",
-                      std::ceil(1000 * round_up(*bound.mu)) / 1000);
-        bound.words += text;
+        bound.words +=
+            printed(", and Gaussian privacy of mu = %.3f", std::ceil(1000 * round_up(*bound.mu)) / 1000);
         return bound;
     }
     for (const Rational& greater : {Rational(1, 1000), Rational(1, 100)})
@@ -193,7 +191,7 @@ ProvedBound bound_of(const AttackedRun& attacked) {
 
 /// Of fleets exactly, by the networks that did without each; else those whom all shadows that had them know
 /// and no other.
-void add_memorised(const AttackedRun& attacked, const Persons& persons, const Networks& networks,
+void add_memorised(const AttackedRun& attacked, const AskedPersons& persons, const Networks& networks,
                    const Records& mapped, const Rational& error, RiskReport& report) {
     std::uint64_t memorised = 0, all = 0;
     if (attacked.fleet && !attacked.settings.training.rows_of_persons()) {
@@ -229,7 +227,7 @@ void add_memorised(const AttackedRun& attacked, const Persons& persons, const Ne
     if (all > 0) report.memorised = estimated_rate(memorised, all, error);
 }
 
-void add_overfitting(const Persons& persons, const Networks& networks, const Rational& error,
+void add_overfitting(const AskedPersons& persons, const Networks& networks, const Rational& error,
                      RiskReport& report) {
     std::array<std::uint64_t, 2> right{}, all{};
     std::array<double, 2> loss{};
@@ -237,8 +235,7 @@ void add_overfitting(const Persons& persons, const Networks& networks, const Rat
         const std::size_t side = person < persons.trained ? 0 : 1;
         const Said& said = networks.said[persons.own[person]];
         right[side] += said.right[person] > 0.5 ? 1 : 0;
-        const double logit = said.confidence[person];
-        loss[side] += std::max(0.0, -logit) + std::log1p(std::exp(-std::abs(logit)));
+        loss[side] -= log_probability(said.confidence[person]);
         ++all[side];
     }
     report.right_trained = estimated_rate(right[0], all[0], error);
@@ -247,7 +244,7 @@ void add_overfitting(const Persons& persons, const Networks& networks, const Rat
     if (all[1] > 0) report.loss_held_out = loss[1] / static_cast<double>(all[1]);
 }
 
-void add_structure(const AttackedRun& attacked, const Persons& persons, const Networks& networks,
+void add_structure(const AttackedRun& attacked, const AskedPersons& persons, const Networks& networks,
                    RiskReport& report) {
     report.parameters = attacked.network.parameters();
     report.degrees = static_cast<std::int64_t>(persons.trained / attacked.members.size()) -
@@ -273,7 +270,7 @@ void add_structure(const AttackedRun& attacked, const Persons& persons, const Ne
 }
 
 /// What each guess rests on, a line each: the ids are of persons.
-std::string persons_csv(const Persons& persons, const std::vector<Guess>& guesses,
+std::string persons_csv(const AskedPersons& persons, const std::vector<Guess>& guesses,
                         const std::vector<Scored>& scores, const std::vector<char>& certified) {
     std::string text = "person,network,member" + std::string(certified.empty() ? "" : ",certified");
     for (const Scored& scored : scores) text += "," + scored.observes + "_" + scored.scores;
@@ -283,18 +280,14 @@ std::string persons_csv(const Persons& persons, const std::vector<Guess>& guesse
         text += std::to_string(persons.id(guess.person)) + "," + std::to_string(guess.network) + "," +
                 std::to_string(static_cast<int>(guess.member));
         if (!certified.empty()) text += "," + std::to_string(static_cast<int>(certified[i]));
-        for (const Scored& scored : scores) {
-            char number[32];
-            std::snprintf(number, sizeof number, ",%.9g", scored.values[i]);
-            text += number;
-        }
+        for (const Scored& scored : scores) text += printed(",%.9g", scored.values[i]);
         text += "\n";
     }
     return text;
 }
 
 /// How many shadows are trained. Error (usage): too few, or no members in their place.
-std::size_t shadows_of(const Request& request, const AttackedRun& attacked, const Persons& persons) {
+std::size_t shadows_of(const Request& request, const AttackedRun& attacked, const AskedPersons& persons) {
     const std::size_t members = attacked.members.size(), parts = shadow_parts(attacked, persons);
     const auto asked =
         static_cast<std::size_t>(request.shadows.value_or(members < 2 * fewest_members ? 16 : 0));
@@ -339,7 +332,7 @@ class ShadowFolder {
 };
 
 /// What all networks say of all persons. mapped: their rows.
-Networks ask(const Context& context, const AttackedRun& attacked, const Persons& persons,
+Networks ask(const Context& context, const AttackedRun& attacked, const AskedPersons& persons,
              const Records& mapped, const Records& public_records, std::size_t shadows) {
     Networks networks{attacked.members.size()};
     for (const std::vector<std::int64_t>& member : attacked.members)
@@ -368,8 +361,8 @@ void risk(const Context& context, Request request) {
         throw Error(ExitCode::usage,
                     "nobody was held out, and the run has no members that did without a person",
                     "name records of the same kind that were not trained on", "--held-out");
-    const Persons persons = read_persons(attacked, request.data, request.held_out);
     const DatasetReader reader(request.data);
+    const AskedPersons persons = read_persons(attacked, reader, request.held_out);
     const Records public_records = public_records_of(request, attacked, reader.info());
     const std::size_t shadows = shadows_of(request, attacked, persons);
     const Rational error = decimal_value(1 - request.confidence, "--confidence");
@@ -400,12 +393,13 @@ void risk(const Context& context, Request request) {
     report.seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
 
     // 4. For the owner alone.
-    attacked.folder.write_json("risk.json", to_json(report));
+    const nlohmann::json figures = to_json(report);
+    attacked.folder.write_json("risk.json", figures);
     attacked.folder.write_text("risk_persons.csv", persons_csv(persons, guesses, scores, safe));
     write_file_atomically(attacked.folder.file("risk.html"), std::string_view(page_of(report)), private_mode);
-    context.print(to_json(report),
-                  text_of(report) + "for the owner alone, mode 0600: " + attacked.folder.file("risk.html") +
-                      ", risk.json, risk_persons.csv; no ledger was charged\n");
+    context.print(figures, text_of(report) +
+                               "for the owner alone, mode 0600: " + attacked.folder.file("risk.html") +
+                               ", risk.json, risk_persons.csv; no ledger was charged\n");
 }
 
 }  // namespace
@@ -442,7 +436,8 @@ Run declare_risk(const Command& command) {
         "online: of those with, too), by confidences and by labels alone; area under the curve, and true "
         "positives at 0.1%, 1% and 10% false ones beside what is proved. Attributes: a column guessed from "
         "the others, the label and the model. Memorised: of a fleet exactly, else by shadows. Overfitting, "
-        "and what the model's form tells. Persons count, not rows. Intervals are over persons, for this one "
+        "and what the model's form tells. AskedPersons count, not rows. Intervals are over persons, for this "
+        "one "
         "model. It writes risk.html, risk.json and risk_persons.csv into the run folder, for the owner "
         "alone.\n\n");
     return [request](const Context& context) { risk(context, *request); };

@@ -90,6 +90,10 @@ double logit_of_confidence(std::span<const double> logits, std::size_t label) {
     return std::clamp(logits[label] - greatest - std::log(sum), -most, most);
 }
 
+double log_probability(double logit) {
+    return std::min(0.0, logit) - std::log1p(std::exp(-std::abs(logit)));
+}
+
 std::vector<double> offline_scores(std::span<const Observed> persons) {
     const double deviation = deviation_of(persons, &Observed::out);
     std::vector<double> scores;

@@ -16,6 +16,8 @@ namespace holdfast {
 /// How sure a network is of a class, ln(p / (1 - p)) of its softmax, from its logits; of one logit, which is
 /// class 1's over class 0. Finite.
 double logit_of_confidence(std::span<const double> logits, std::size_t label);
+/// ln p, of ln(p / (1 - p)).
+double log_probability(double logit);
 
 /// What the attacked network says of a person, and what shadow networks do that were trained with it, or
 /// without.

@@ -70,6 +70,15 @@ has_foreign_owner models/privacy/a.cpp random
 
 expect_broken dist/comm/a.cpp:1 path dist/comm/a.cpp <<<'#include "communicator.hpp"'
 
+# Two types of one name, of which the linker would know one; a declaration is none.
+fresh_tree
+printf '#pragma once\nclass Persons final : public Base {\n};\n' >"$tree/jobs/a.hpp"
+printf 'class Persons;\n' >"$tree/jobs/b.hpp"
+printf '\nstruct Persons {\n};\n' >"$tree/models/c.hpp"
+cp "$tree/models/c.hpp" "$tree/tests/unit/d.hpp"
+output=$("$check" "$tree" 2>/dev/null) && fail "two types of one name"
+[[ $output == 'models/c.hpp:2: one type: Persons '* && $(wc -l <<<"$output") == 1 ]] || fail "two types of one name: got '$output'"
+
 expect_broken jobs/a.cpp:3 condition jobs/a.cpp <<'END'
 namespace holdfast {
 int ranks() {

@@ -23,15 +23,9 @@ constexpr std::uint64_t slab_rows = 16384;
 
 /// Those without the forgotten.
 Records rest_of(const Records& records, const Forgetting& forgetting) {
-    Records rest{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        if (forgetting.takes(records.ids[i], records.rows[i])) continue;
-        rest.features.append_row_of(records.features, i);
-        if (!records.labels.empty()) rest.labels.push_back(records.labels[i]);
-        if (!records.targets.empty()) rest.targets.push_back(records.targets[i]);
-        rest.ids.push_back(records.ids[i]);
-        rest.rows.push_back(records.rows[i]);
-    }
+    Records rest = records.none();
+    for (std::size_t i = 0; i < records.size(); ++i)
+        if (!forgetting.takes(records.ids[i], records.rows[i])) rest.append_row_of(records, i);
     return rest;
 }
 

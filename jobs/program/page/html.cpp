@@ -20,6 +20,10 @@ std::string chart_card(const std::string& title, const std::string& svg) {
     return element("div class=\"card\"", (title.empty() ? "" : element("h3", title)) + svg) + "\n";
 }
 
+std::string table_card(const std::string& rows) {
+    return element("div class=\"card wide\"", element("table", rows)) + "\n";
+}
+
 std::string code(const std::string& text) {
     return element("code", escape_html(text));
 }

@@ -13,6 +13,7 @@ constexpr double full_width = 1040, half_width = 500, third_width = 320;  ///< o
 std::string element(const std::string& tag, const std::string& content);
 std::string heading(const std::string& title, const std::string& lead);
 std::string chart_card(const std::string& title, const std::string& svg);
+std::string table_card(const std::string& rows);
 std::string code(const std::string& text);  ///< escaped
 /// A command of holdfast as code that breaks between its words alone, while they fit.
 std::string command_words(const std::vector<std::string>& words);

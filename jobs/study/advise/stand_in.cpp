@@ -44,14 +44,12 @@ Records of_equal_classes(const Records& records, std::size_t classes, std::size_
     for (std::size_t i = 0; i < records.size(); ++i)
         rows[static_cast<std::size_t>(records.labels[i])].push_back(i);
     std::erase_if(rows, [](const auto& of_class) { return of_class.empty(); });
-    Records equal{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
+    Records equal = records.none();
     for (std::size_t i = 0; i < count; ++i) {
         const std::vector<std::size_t>& of_class = rows[i % rows.size()];
         const std::size_t row = of_class[i / rows.size() % of_class.size()];
-        equal.features.append_row_of(records.features, row);
-        equal.labels.push_back(records.labels[row]);
-        equal.ids.push_back(i);
-        equal.rows.push_back(i);
+        equal.append_row_of(records, row);
+        equal.ids.back() = equal.rows.back() = i;
     }
     return equal;
 }
@@ -95,15 +93,11 @@ std::int64_t write_drawn(const DatasetReader& reader, const Records& all, const 
     const std::size_t trained =
         std::min(all.size() - tests, static_cast<std::size_t>(most_stand_in_records(numbers)));
     const auto part = [&](std::size_t first, std::size_t count) {
-        Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
+        Records records = all.none();
         for (std::size_t i = first; i < first + count; ++i) {
-            records.features.append_row_of(all.features, drawn[i]);
-            if (all.targets.empty())
-                records.labels.push_back(all.labels[drawn[i]]);
-            else
-                records.targets.push_back(all.targets[drawn[i]]);
-            records.ids.push_back(i);
-            records.rows.push_back(i - first);
+            records.append_row_of(all, drawn[i]);
+            records.ids.back() = i;
+            records.rows.back() = i - first;
         }
         return records;
     };

@@ -106,7 +106,7 @@ std::string route_table(const BudgetFigures& budget, const std::vector<BudgetRou
     for (const double answers : budget.answers)
         head += element("th class=\"figure\"", count_or_dash(answers));
     head += element("th class=\"figure\"", "guarantee");
-    return element("div class=\"card wide\"", element("table", element("tr", head) + "\n" + rows)) + "\n";
+    return table_card(element("tr", head) + "\n" + rows);
 }
 
 std::string budget_table(const BudgetFigures& budget, const std::vector<BudgetRoute>& routes) {

@@ -28,10 +28,6 @@ std::string heads(const std::vector<std::string>& texts) {
     return element("tr", row) + "\n";
 }
 
-std::string table_card(const std::string& rows) {
-    return element("div class=\"card wide\"", element("table", rows)) + "\n";
-}
-
 std::string to_be_run(const std::string& title, const std::string& what, const std::string& command) {
     return heading(title, "") +
            element("div class=\"card\"", element("p", element("b", "Not computed yet.") + " " + what) +

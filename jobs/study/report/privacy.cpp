@@ -131,7 +131,7 @@ std::string mechanism_table(const RunEvaluation& evaluation, bool leading) {
         head += element("th class=\"figure\"", "ε = " + number_text(epsilon));
     }
     head += element("th class=\"figure\"", "guarantee");
-    return element("div class=\"card wide\"", element("table", element("tr", head) + "\n" + rows)) + "\n";
+    return table_card(element("tr", head) + "\n" + rows);
 }
 
 /// Those that are nowhere the first are folded away.

@@ -26,29 +26,13 @@ namespace {
 
 constexpr std::size_t fewest = 20;  // persons of either side
 
-void append_rows(const Records& from, std::size_t first, std::size_t last, Records& to) {
-    for (std::size_t row = first; row < last; ++row) {
-        to.features.append_row_of(from.features, row);
-        to.labels.push_back(from.labels[row]);
-        to.ids.push_back(from.ids[row]);
-        to.rows.push_back(from.rows[row]);
-        if (!from.weights.empty()) to.weights.push_back(from.weights[row]);
-    }
-}
-
-Records no_rows(const Records& like) {
-    Records none{FeatureMatrix(like.features.columns(), like.features.wide()), {}, {}, {}};
-    none.rows_of_persons = like.rows_of_persons;
-    return none;
-}
-
 /// Every person of these records joins, asked of this member.
-void add_persons(const Records& records, std::size_t member, std::size_t members, Persons& all) {
+void add_persons(const Records& records, std::size_t member, std::size_t members, AskedPersons& all) {
     for (std::size_t first = 0; first < records.size();) {
         std::size_t last = first + 1;
         while (records.rows_of_persons && last < records.size() && records.ids[last] == records.ids[first])
             ++last;
-        append_rows(records, first, last, all.rows);
+        for (std::size_t row = first; row < last; ++row) all.rows.append_row_of(records, row);
         const std::size_t place = all.size();
         all.starts.push_back(all.rows.size());
         all.own.push_back(members == 1 ? 0 : (member == members ? place % members : member));
@@ -66,7 +50,7 @@ void require_enough(std::size_t persons, const std::string& which, const std::st
 }
 
 /// Whoever is named in both was not held out. Places name nobody: a row number becomes one that no other has.
-Records read_held_out(const AttackedRun& attacked, const Persons& trained, const std::string& name) {
+Records read_held_out(const AttackedRun& attacked, const AskedPersons& trained, const std::string& name) {
     const DatasetReader reader(name, "test");
     const DatasetInfo& info = reader.info();
     if (info.features != attacked.manifest.dataset.features)
@@ -93,7 +77,7 @@ Records read_held_out(const AttackedRun& attacked, const Persons& trained, const
 }
 
 /// Of a member's, how large the share of a shadow's is.
-double share_of_shadow(const AttackedRun& attacked, const Persons& persons, std::size_t shadow) {
+double share_of_shadow(const AttackedRun& attacked, const AskedPersons& persons, std::size_t shadow) {
     return static_cast<double>(shadow * attacked.members.size()) / static_cast<double>(persons.trained);
 }
 
@@ -148,20 +132,22 @@ AttackedRun AttackedRun::open(const std::string& path) {
             run.network, members_of(run), std::move(run), std::nullopt};
 }
 
-Records Persons::rows_of(const std::vector<std::size_t>& persons) const {
-    Records chosen = no_rows(rows);
-    for (const std::size_t person : persons) append_rows(rows, starts[person], starts[person + 1], chosen);
+Records AskedPersons::rows_of(const std::vector<std::size_t>& persons) const {
+    Records chosen = rows.none();
+    for (const std::size_t person : persons)
+        for (std::size_t row = starts[person]; row < starts[person + 1]; ++row)
+            chosen.append_row_of(rows, row);
     return chosen;
 }
 
-Records Persons::first_rows_of(const std::vector<std::size_t>& persons) const {
-    Records chosen = no_rows(rows);
-    for (const std::size_t person : persons) append_rows(rows, starts[person], starts[person] + 1, chosen);
+Records AskedPersons::first_rows_of(const std::vector<std::size_t>& persons) const {
+    Records chosen = rows.none();
+    for (const std::size_t person : persons) chosen.append_row_of(rows, starts[person]);
     return chosen;
 }
 
-Persons read_persons(const AttackedRun& attacked, const std::string& data, const std::string& held_out) {
-    const DatasetReader reader(data);
+AskedPersons read_persons(const AttackedRun& attacked, const DatasetReader& reader,
+                          const std::string& held_out) {
     const auto alone = make_serial_communicator();
     const std::size_t members = attacked.members.size();
     std::vector<std::size_t> each(members);
@@ -172,11 +158,11 @@ Persons read_persons(const AttackedRun& attacked, const std::string& data, const
     if (dealt.all.hex(*alone) != attacked.manifest.dataset.digest)
         throw Error(ExitCode::input, "these are not the records that the run was trained on",
                     "name the dataset as it was then: " + attacked.manifest.dataset.path, reader.info().path);
-    Persons persons;
-    persons.rows = no_rows(dealt.held.front().records);
+    AskedPersons persons;
+    persons.rows = dealt.held.front().records.none();
     for (const MemberRecords& held : dealt.held) add_persons(held.records, held.member, members, persons);
     persons.trained = persons.size();
-    require_enough(persons.trained, "trained on", data);
+    require_enough(persons.trained, "trained on", reader.info().path);
     if (held_out.empty()) return persons;
     const Records others = read_held_out(attacked, persons, held_out);
     if (others.features.wide() != persons.rows.features.wide())
@@ -217,13 +203,13 @@ Said said_of(const AttackedRun& attacked, const std::vector<std::int64_t>& param
     return {means(confidence), means(right)};
 }
 
-std::size_t shadow_parts(const AttackedRun& attacked, const Persons& persons) {
+std::size_t shadow_parts(const AttackedRun& attacked, const AskedPersons& persons) {
     const double share = static_cast<double>(persons.size()) / static_cast<double>(persons.trained);
     return std::max<std::size_t>(
         2, static_cast<std::size_t>(std::llround(share * static_cast<double>(attacked.members.size()))));
 }
 
-Shadow train_shadow(const AttackedRun& attacked, const Persons& persons, const Records& public_records,
+Shadow train_shadow(const AttackedRun& attacked, const AskedPersons& persons, const Records& public_records,
                     std::size_t number, const std::string& folder) {
     // 1. Whom it gets: a part of all, in an order that is another in every round.
     const std::size_t parts = shadow_parts(attacked, persons);

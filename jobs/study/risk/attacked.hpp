@@ -28,7 +28,7 @@ struct AttackedRun {
 
 /// Everybody of whom it is guessed whether a network knew them: those trained on first, then those held out.
 /// Rows are as in their files, a person's side by side.
-struct Persons {
+struct AskedPersons {
     Records rows = {};
     std::vector<std::size_t> starts = {0};  ///< [persons + 1]: the first row of each
     std::vector<std::size_t> own =
@@ -48,7 +48,8 @@ struct Persons {
 
 /// held_out: FILE[:SPLIT]; empty: none. Errors (input): other records than those trained on, other columns,
 /// no labels, a person on both sides, too few of either.
-Persons read_persons(const AttackedRun& attacked, const std::string& data, const std::string& held_out);
+AskedPersons read_persons(const AttackedRun& attacked, const DatasetReader& reader,
+                          const std::string& held_out);
 
 /// What one network says of persons: means over the rows of each.
 struct Said {
@@ -67,9 +68,9 @@ struct Shadow {
 /// Number `number` of the shadows: persons are dealt anew for each round of parts() of them, one part a
 /// shadow. Trained as a member was, by the same start, batches and noise beside the mean over fewer records;
 /// folder: of its own, empty.
-Shadow train_shadow(const AttackedRun& attacked, const Persons& persons, const Records& public_records,
+Shadow train_shadow(const AttackedRun& attacked, const AskedPersons& persons, const Records& public_records,
                     std::size_t number, const std::string& folder);
 /// Two halves, or of an ensemble so many that each is about as large as a member's.
-std::size_t shadow_parts(const AttackedRun& attacked, const Persons& persons);
+std::size_t shadow_parts(const AttackedRun& attacked, const AskedPersons& persons);
 
 }  // namespace holdfast

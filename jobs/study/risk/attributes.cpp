@@ -101,7 +101,7 @@ void set_value(Records& records, const ColumnPlace& column, const Value& value) 
 /// Some persons of one side: a row of each, by the member that is asked about it.
 class Side {
   public:
-    Side(const AttackedRun& attacked, const Persons& persons, std::size_t first, std::size_t last)
+    Side(const AttackedRun& attacked, const AskedPersons& persons, std::size_t first, std::size_t last)
         : attacked_(attacked), by_member_(attacked.members.size()) {
         const std::vector<std::size_t> taken = evenly(first, last, most_persons);
         records = persons.first_rows_of(taken);
@@ -114,17 +114,15 @@ class Side {
         for (std::size_t member = 0; member < by_member_.size(); ++member) {
             const std::vector<std::size_t>& mine = by_member_[member];
             if (mine.empty()) continue;
-            Records asked = chosen_records(records, mine);
-            for (const std::size_t i : mine) asked.labels.push_back(records.labels[i]);
+            Records asked = records.none();
+            for (const std::size_t i : mine) asked.append_row_of(records, i);
             set_value(asked, column, value);
             std::vector<std::size_t> starts(mine.size() + 1);
             std::iota(starts.begin(), starts.end(), 0);
             const Said said =
                 said_of(attacked_, attacked_.members[member], attacked_.features(std::move(asked)), starts);
-            for (std::size_t i = 0; i < mine.size(); ++i) {
-                const double logit = said.confidence[i];
-                found[mine[i]] = std::min(0.0, logit) - std::log1p(std::exp(-std::abs(logit)));
-            }
+            for (std::size_t i = 0; i < mine.size(); ++i)
+                found[mine[i]] = log_probability(said.confidence[i]);
         }
         return found;
     }
@@ -165,7 +163,7 @@ Estimated guessed(const Side& side, const ColumnPlace& column, const std::vector
 
 }  // namespace
 
-std::vector<AttributeAttack> attribute_attacks(const AttackedRun& attacked, const Persons& persons,
+std::vector<AttributeAttack> attribute_attacks(const AttackedRun& attacked, const AskedPersons& persons,
                                                std::size_t most_columns, const Rational& error) {
     const std::vector<ColumnPlace> columns = columns_of(attacked);
     const Side trained(attacked, persons, 0, persons.trained),

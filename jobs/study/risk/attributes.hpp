@@ -13,7 +13,7 @@ namespace holdfast {
 /// are few, else the middles of equal parts; a guess is right where it is the nearest to the truth. One row a
 /// person, of 1000 persons a side at most. Evenly taken, so many columns at most; error: of all intervals
 /// together. Those that differ most come first.
-std::vector<AttributeAttack> attribute_attacks(const AttackedRun& attacked, const Persons& persons,
+std::vector<AttributeAttack> attribute_attacks(const AttackedRun& attacked, const AskedPersons& persons,
                                                std::size_t most_columns, const Rational& error);
 
 }  // namespace holdfast

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/page/chart.hpp"
@@ -10,6 +9,7 @@
 #include "jobs/program/page/summary.hpp"
 #include "jobs/program/page/text.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -33,10 +33,7 @@ std::string percent_of(const Estimated& estimated) {
 }
 
 std::string figure_of(const Estimated& estimated) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.3f (%.3f to %.3f)", estimated.value, estimated.lowest,
-                  estimated.highest);
-    return text;
+    return printed("%.3f (%.3f to %.3f)", estimated.value, estimated.lowest, estimated.highest);
 }
 
 const RatePoint& at_one_percent(const MembershipAttack& attack) {
@@ -112,10 +109,6 @@ std::string row_of(const std::vector<std::string>& texts, const char* tag) {
     return element("tr", row) + "\n";
 }
 
-std::string card_table(const std::string& rows) {
-    return element("div class=\"card wide\"", element("table", rows)) + "\n";
-}
-
 std::string membership_table(const RiskReport& report) {
     std::vector<std::string> names{"attack", "looks at", "of whom", "AUC"};
     for (const RatePoint& point : report.attacks.front().found.points)
@@ -139,7 +132,7 @@ std::string membership_table(const RiskReport& report) {
             texts.push_back(percent_text(report.bound.at_most(point.asked)));
         rows += row_of(texts, "td");
     }
-    return card_table(rows);
+    return table_card(rows);
 }
 
 std::string curves(const RiskReport& report) {
@@ -200,7 +193,7 @@ std::string attributes_section(const RiskReport& report) {
                    "A column guessed from all others, the label and the model. What is guessed of anybody "
                    "alike is what the model learnt of people, not of a person; the difference counts. The "
                    "intervals hold together.") +
-           card_table(rows);
+           table_card(rows);
 }
 
 std::string structure_section(const RiskReport& report) {
@@ -208,7 +201,7 @@ std::string structure_section(const RiskReport& report) {
     std::string naming;
     for (const std::string& name : report.naming) naming += " " + code(name);
     return heading("Structure", "What is asked of a model's form before it leaves a safe haven.") +
-           card_table(
+           table_card(
                row_of({"question", "here", "risk"}, "th") +
                row_of({"degrees of freedom: " + whom(report) + " of a member less parameters",
                        std::to_string(report.degrees), flag(report.degrees < few_degrees)},
@@ -325,28 +318,21 @@ nlohmann::json to_json(const RiskReport& report) {
 
 std::string text_of(const RiskReport& report) {
     std::string text = tested_on(report) + "\n";
-    char line[240];
-    std::snprintf(line, sizeof line, "%-10s %-11s %-12s %-24s %s\n", "attack", "looks at", "of whom", "AUC",
-                  "found at 1% false positives");
-    text += line;
+    text += printed("%-10s %-11s %-12s %-24s %s\n", "attack", "looks at", "of whom", "AUC",
+                    "found at 1% false positives");
     for (const MembershipAttack& attack : report.attacks) {
         const RatePoint& point = at_one_percent(attack);
-        std::snprintf(line, sizeof line, "%-10s %-11s %-12s %-24s %s", attack.scores.c_str(),
-                      attack.observes.c_str(), attack.whose.c_str(), figure_of(attack.found.auc).c_str(),
-                      figure_of(point.true_positives).c_str());
-        text += line;
-        if (report.bound.any()) {
-            std::snprintf(line, sizeof line, "       %s: at most %.3f%s", status_of(report),
-                          report.bound.at_most(point.asked),
-                          report.bound.contradicted_by(point) ? " (exceeded)" : "");
-            text += line;
-        }
+        text += printed("%-10s %-11s %-12s %-24s %s", attack.scores.c_str(), attack.observes.c_str(),
+                        attack.whose.c_str(), figure_of(attack.found.auc).c_str(),
+                        figure_of(point.true_positives).c_str());
+        if (report.bound.any())
+            text += printed("       %s: at most %.3f%s", status_of(report), report.bound.at_most(point.asked),
+                            report.bound.contradicted_by(point) ? " (exceeded)" : "");
         text += "\n";
     }
     for (const auto& [question, answer] : findings(report)) text += question + ": " + answer + "\n";
-    std::snprintf(line, sizeof line, "%.1f s of processor, intervals at %g%%\n", report.seconds,
-                  100 * report.confidence);
-    return text + line;
+    return text +
+           printed("%.1f s of processor, intervals at %g%%\n", report.seconds, 100 * report.confidence);
 }
 
 std::string page_of(const RiskReport& report) {
