@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# models/mathematics.md stays true of the tree: every lemma and theorem names its code and its tests; every file named
-# there exists; every test and every theorem of Coq named after a file is in it, and there is no theorem in tests/proofs
-# that is not named there, nor one without an example and a mutant; every name that a comment cites ("mathematics.md,
-# NAME") is a heading.
+# models/mathematics.md and models/privacy/mathematics.md stay true of the tree: every lemma and theorem names its code
+# and its tests; every file named there exists; every test and every theorem of Coq named after a file is in it, and there
+# is no theorem in tests/proofs that is not named there, nor one without an example and a mutant; every name that a
+# comment cites ("mathematics.md, NAME") is a heading.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-document=models/mathematics.md
+documents=(models/mathematics.md models/privacy/mathematics.md)
 failures=0 files=0 tests=0 theorems=0 cited=0
 fail() {
     echo "FAILED: $*"
@@ -20,7 +20,7 @@ references=$(awk '
     item != "" {
         count = split($0, words, "`")
         for (i = 2; i <= count; i += 2) print heading "\t" item "\t" words[i]
-    }' $document)
+    }' "${documents[@]}")
 
 file=
 while IFS=$'\t' read -r heading item word; do
@@ -45,7 +45,7 @@ while read -r heading; do
     for item in Code Test; do
         grep -qF "$heading"$'\t'"$item"$'\t' <<< "$references" || fail "$heading: no $item"
     done
-done < <(grep -E '^### (Lemma|Theorem|Assumption)' $document | cut -c5-)
+done < <(grep -hE '^### (Lemma|Theorem|Assumption)' "${documents[@]}" | cut -c5-)
 
 while IFS=' :' read -r file _ theorem; do
     grep -qxF "$theorem" <<< "$(cut -f3 <<< "$references")" || fail "$file: $theorem is the theorem of no heading"
@@ -55,7 +55,7 @@ done < <(grep -oE '^Theorem \w+' tests/proofs/*.v)
 
 # The tables of tests/proofs/README.md have lemmas alone, and that of Coq's files those that name a theorem.
 names_in() { cut -d'|' -f3 | sed 's/; /\n/g' | sed 's/^ //; s/ $//; s/ ([^)]*)$//' | grep -vx 'what they share' | sort -u; }
-lemmas=$(grep -E '^### (Lemma|Theorem|Assumption)' $document | sed 's/^[^:]*: //' | sort -u)
+lemmas=$(grep -hE '^### (Lemma|Theorem|Assumption)' "${documents[@]}" | sed 's/^[^:]*: //' | sort -u)
 proved=$(grep -P '\tCoq:\t' <<< "$references" | cut -f1 | sed 's/^[^:]*: //' | sort -u)
 [[ $(grep -E '^\| `.*\.v`' tests/proofs/README.md | names_in) == "$proved" ]] || fail "the table of Coq's files is not what names a theorem of Coq"
 unknown=$(grep -E '^\| (exhaustion|SMT|literature):' tests/proofs/README.md | names_in | comm -13 <(echo "$lemmas") -)
