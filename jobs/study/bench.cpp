@@ -120,12 +120,15 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds of `steps` steps of all ranks. They start where a first step has opened the boxes and brought the
-/// records to a device; on the CPU, of several small steps the first counts too.
+/// Seconds of `steps` steps of all ranks, none the last of a training. They start where a first step has
+/// opened the boxes and brought the records to a device, and there a second has found memory for open boxes;
+/// on the CPU, of several small steps the first counts too.
 template <typename Step>
 double seconds_of_steps(const TrainingPlan& plan, std::int64_t steps, const Communicator& block_group,
                         const Step& step) {
-    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend->name() == "cuda") step();
+    const bool on_device = plan.backend->name() == "cuda";
+    if (steps == 1 || plan.settings.training.batches > 1 || on_device) step();
+    if (on_device) step();
     block_group.barrier();
     const double start = now();
     for (std::int64_t done = 0; done < steps; ++done) step();
@@ -210,7 +213,7 @@ Settings plain_settings_of(const Workload& workload, const Request& request) {
     settings.certificate.levels = 0;
     settings.training.batches = workload.batches;
     settings.training.expected_records = std::llround(workload.records_of_a_step()) * workload.batches;
-    settings.training.epochs = workload.steps + 1;
+    settings.training.epochs = workload.steps + 3;
     settings.training.precision = request.precision == "single"   ? Precision::single_precision
                                   : request.precision == "double" ? Precision::double_precision
                                                                   : Precision::fixed;

@@ -20,9 +20,17 @@ inline void check(cudaError_t status, const char* what) {
                 "CUDA");
 }
 
+/// Blocks on a multiprocessor, at least: with one alone nothing is done while its threads wait for each other.
+/// 0: as the compiler pleases, which gives all but the products of boxes two or more.
+template <typename Kernel>
+constexpr int blocks_at_once() {
+    if constexpr (requires { Kernel::blocks_at_once; }) return Kernel::blocks_at_once;
+    return 0;
+}
+
 /// Runs the phases of a kernel on the device (kernels/cuda/kernel.hpp).
 template <typename Kernel>
-__global__ void __launch_bounds__(Kernel::threads) drive(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::threads, blocks_at_once<Kernel>()) drive(const Kernel kernel) {
     __shared__ typename Kernel::Shared shared;
     typename Kernel::Registers registers;
     const Block block{static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),

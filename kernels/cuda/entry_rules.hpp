@@ -10,12 +10,9 @@
 
 namespace holdfast::device {
 
-/// The bits of a double, or of a float, as an integer that wraps.
-HOLDFAST_PORTABLE inline std::uint64_t bits_of(double value) {
-    return std::bit_cast<std::uint64_t>(value);
-}
-HOLDFAST_PORTABLE inline std::uint64_t bits_of(float value) {
-    return std::bit_cast<std::uint32_t>(value);
+/// Two doubles of one binade and sign: their bits count its units.
+HOLDFAST_PORTABLE inline std::int64_t units_between(double bias, double sum) {
+    return std::bit_cast<std::int64_t>(sum) - std::bit_cast<std::int64_t>(bias);
 }
 HOLDFAST_PORTABLE inline double fused(double a, double b, double c) {
     return fma(a, b, c);
@@ -25,29 +22,27 @@ HOLDFAST_PORTABLE inline float fused(float a, float b, float c) {
 }
 
 /// How the entries of a clipped gradient are added, for the two clips (GradientGrid). Factors come from
-/// delta() and z(), which see each factor once; units() is what `records` additions to zero() amount to.
-/// Entries are computed in Real, which the factors are.
+/// delta() and z(), which see each factor once; units() is what was added to zero(). An fma onto the bias
+/// rounds an entry to the grid, in Real, which the factors are; sums of a block are doubles on the same grid.
 template <typename Real>
 struct ElementwiseRule {
-    using Sum = std::uint64_t;  ///< of the bits of biased entries
-    Real bias, lowest, highest;
+    using Sum = double;  ///< biased
+    Real bias;
+    double limit, sum_bias;
 
     explicit ElementwiseRule(const Clip& clip)
-        : bias(clip.grid<Real>().bias()), lowest(bias - limit_of(clip)), highest(bias + limit_of(clip)) {}
-    static Real limit_of(const Clip& clip) {
-        return static_cast<Real>(clip.weight_units<Real>()) * clip.grid<Real>().unit();
-    }
+        : bias(clip.grid<Real>().bias()),
+          limit(static_cast<double>(clip.weight_units<Real>()) * clip.grid<Real>().unit()),
+          sum_bias(0x1.8p52 * clip.grid<Real>().unit()) {}
     HOLDFAST_PORTABLE double delta(double value) const { return value; }
     HOLDFAST_PORTABLE double z(double value) const { return value; }
     HOLDFAST_PORTABLE double one() const { return 1.0; }
-    HOLDFAST_PORTABLE Sum zero() const { return 0; }
+    HOLDFAST_PORTABLE Sum zero() const { return sum_bias; }
     HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
-        const Real entry = fused(static_cast<Real>(delta_factor), static_cast<Real>(z_factor), bias);
-        return sum + bits_of(lesser(greater(entry, lowest), highest));
+        const Real biased = fused(static_cast<Real>(delta_factor), static_cast<Real>(z_factor), bias);
+        return sum + clamped(static_cast<double>(biased - bias), limit);
     }
-    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int records) const {
-        return static_cast<std::int64_t>(sum - bits_of(bias) * static_cast<std::uint64_t>(records));
-    }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum) const { return units_between(sum_bias, sum); }
 };
 
 /// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
@@ -66,9 +61,7 @@ struct FactoredRule {
     HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
         return fma(delta_factor, z_factor, sum);
     }
-    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int) const {
-        return static_cast<std::int64_t>(bits_of(sum) - bits_of(bias));
-    }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum) const { return units_between(bias, sum); }
 };
 
 /// Factors of fixed precision are integers, and so are the entries (reference::fixed::entry): doubles hold
@@ -87,7 +80,7 @@ struct FixedFactoredRule {
     HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
         return sum + static_cast<Sum>(delta_factor * z_factor);
     }
-    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int) const { return sum; }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum) const { return sum; }
 };
 
 /// What the activations of an outer product are.
@@ -135,17 +128,25 @@ struct OuterArrays {
                static_cast<std::size_t>(row) * static_cast<std::size_t>(in + 1) +
                static_cast<std::size_t>(column);
     }
-    /// Factors of entry (row, column), ready for the rule; of records from `last` on, delta is 0.
+    /// What lies at (row, record) and (column, record); anything beyond the edges, which the factors do not
+    /// use.
+    HOLDFAST_PORTABLE double delta_at(int bound, int level, int row, int record, int last) const {
+        return row < out && record < last ? delta.at(bound, level, row, record) : 0.0;
+    }
+    HOLDFAST_PORTABLE double z_at(int bound, int level, int column, int record, int last) const {
+        return column < in && record < last ? z.at(bound, level, column, record) : 0.0;
+    }
+    /// Factors of entry (row, column) of those, ready for the rule; of records from `last` on, delta is 0.
     template <typename Rule>
-    HOLDFAST_PORTABLE double delta_factor(const Rule& rule, int bound, int level, int row, int record,
-                                          int last) const {
-        return row < out && record < last ? rule.delta(delta.at(bound, level, row, record)) : 0.0;
+    HOLDFAST_PORTABLE double delta_factor(const Rule& rule, int row, int record, int last,
+                                          double value) const {
+        return row < out && record < last ? rule.delta(value) : 0.0;
     }
     template <typename Rule>
-    HOLDFAST_PORTABLE double z_factor(const Rule& rule, int bound, int level, int column, int record,
-                                      int last) const {
+    HOLDFAST_PORTABLE double z_factor(const Rule& rule, int column, int record, int last,
+                                      double value) const {
         if (column >= in) return column == in ? rule.one() : 0.0;  // the bias, in no clip's activations
-        return record < last ? rule.z(z.at(bound, level, column, record)) : 0.0;
+        return record < last ? rule.z(value) : 0.0;
     }
 };
 

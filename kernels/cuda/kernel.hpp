@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -80,7 +81,7 @@ struct Gate {
     }
 };
 HOLDFAST_PORTABLE inline double clamped(double value, double limit) {
-    return lesser(greater(value, -limit), limit);
+    return fabs(value) > limit ? copysign(limit, value) : value;
 }
 
 #ifdef __CUDA_ARCH__

@@ -26,23 +26,30 @@ class Launches {
     void forward(LayerShape shape, bool is_point, bool is_input, const ConstVariants& weights,
                  const ConstVariants& z, const Variants& a, int records, int levels, bool relu) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
-        if (is_point) {
-            executor_.launch(ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu});
-        } else if (is_input) {
-            executor_.launch(ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu});
-        } else {
-            executor_.launch(ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu});
-        }
+        with_tile(out, records, [&]<typename Tile>(Tile) {
+            if (is_point) {
+                executor_.launch(
+                    ForwardKernel<Tile, true, false>{weights, z, a, in, out, records, levels, relu});
+            } else if (is_input) {
+                executor_.launch(
+                    ForwardKernel<Tile, false, true>{weights, z, a, in, out, records, levels, relu});
+            } else {
+                executor_.launch(
+                    ForwardKernel<Tile, false, false>{weights, z, a, in, out, records, levels, relu});
+            }
+        });
     }
 
     void backward(LayerShape shape, bool is_point, const ConstVariants& weights, const ConstVariants& delta,
                   const ConstVariants& z, const Variants& d, int records, int levels) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
-        if (is_point) {
-            executor_.launch(BackwardKernel<true>{weights, delta, z, d, in, out, records, levels});
-        } else {
-            executor_.launch(BackwardKernel<false>{weights, delta, z, d, in, out, records, levels});
-        }
+        with_tile(in, records, [&]<typename Tile>(Tile) {
+            if (is_point) {
+                executor_.launch(BackwardKernel<Tile, true>{weights, delta, z, d, in, out, records, levels});
+            } else {
+                executor_.launch(BackwardKernel<Tile, false>{weights, delta, z, d, in, out, records, levels});
+            }
+        });
     }
 
     void loss(Loss loss, bool is_point, const ConstVariants& logits, const Variants& delta, Labels labels,
@@ -94,7 +101,9 @@ class Launches {
     }
     /// Of clip "none", at points: chains [out, in + 1] go on over the records.
     void accumulate_plain(const OuterArrays& arrays, const Variants& chains) const {
-        executor_.launch(PlainOuterKernel{{arrays, {}}, chains});
+        with_tile(arrays.out, arrays.in + 1, [&]<typename Tile>(Tile) {
+            executor_.launch(PlainOuterKernel<Tile>{{arrays, {}}, chains});
+        });
     }
     /// And end: sums [levels, stride] of chains [levels, parameters].
     void plain_units(const double* chains, std::int64_t* sums, std::size_t stride, std::size_t parameters,
@@ -106,13 +115,15 @@ class Launches {
     void accumulate(const Clip& clip, Activations kind, const OuterArrays& arrays) const {
         with_rule(clip, [&](auto rule) {
             using Rule = decltype(rule);
-            if (kind == Activations::point) {
-                executor_.launch(OuterKernel<Rule, Activations::point>{arrays, rule});
-            } else if (kind == Activations::input) {
-                executor_.launch(OuterKernel<Rule, Activations::input>{arrays, rule});
-            } else {
-                executor_.launch(OuterKernel<Rule, Activations::hidden>{arrays, rule});
-            }
+            with_tile(arrays.out, arrays.in + 1, [&]<typename Tile>(Tile) {
+                if (kind == Activations::point) {
+                    executor_.launch(OuterKernel<Tile, Rule, Activations::point>{arrays, rule});
+                } else if (kind == Activations::input) {
+                    executor_.launch(OuterKernel<Tile, Rule, Activations::input>{arrays, rule});
+                } else {
+                    executor_.launch(OuterKernel<Tile, Rule, Activations::hidden>{arrays, rule});
+                }
+            });
         });
     }
 
@@ -135,6 +146,13 @@ class Launches {
     }
 
   private:
+    /// The tile that leaves fewest of its threads without a result.
+    template <typename Launch>
+    static void with_tile(int rows, int columns, const Launch& launch) {
+        if (rows <= tile_lanes) return launch(Tile<1, 4>());
+        if (columns <= tile_lanes) return launch(Tile<4, 1>());
+        launch(Tile<4, 4>());
+    }
     template <typename Launch>
     void with_rule(const Clip& clip, const Launch& launch) const {
         if (is_fixed() && clip.by_factors())

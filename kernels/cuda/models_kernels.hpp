@@ -84,21 +84,27 @@ struct PlainRule {
 
 /// The chains of a layer go on over the records of a chunk, in their order: one block has them all. Beyond
 /// the last record delta is 0, which changes no sum.
-struct PlainOuterKernel : OuterKernel<PlainRule, Activations::point, 1 << 30> {
+template <typename Tile>
+struct PlainOuterKernel : OuterKernel<Tile, PlainRule, Activations::point, 1 << 30> {
+    using Base = OuterKernel<Tile, PlainRule, Activations::point, 1 << 30>;
+    using Base::arrays;
+    using typename Base::Registers;
+    using typename Base::Shared;
+
     Variants chains;  // [out, in + 1], of the records before
 
     HOLDFAST_PORTABLE bool inside(Block block, int thread, int i, int c) const {
         return row(block, thread, i) < arrays.out && column(block, thread, c) <= arrays.in;
     }
     HOLDFAST_PORTABLE int row(Block block, int thread, int i) const {
-        return first_row(block) + row_in_tile(thread, i);
+        return this->first_row(block) + row_in_tile(thread, i);
     }
     HOLDFAST_PORTABLE int column(Block block, int thread, int c) const {
-        return first_column(block) + column_in_tile(thread, c);
+        return this->first_column(block) + column_in_tile(thread, c);
     }
     HOLDFAST_PORTABLE void begin(Block block, int thread, Registers& sums) const {
-        for (int i = 0; i < per_thread; ++i) {
-            for (int c = 0; c < per_thread; ++c) {
+        for (int i = 0; i < Tile::thread_rows; ++i) {
+            for (int c = 0; c < Tile::thread_columns; ++c) {
                 sums.at[0][i][c] = !inside(block, thread, i, c) ? 0.0
                                                                 : chains.at(0, block.z, row(block, thread, i),
                                                                             column(block, thread, c));
@@ -106,8 +112,8 @@ struct PlainOuterKernel : OuterKernel<PlainRule, Activations::point, 1 << 30> {
         }
     }
     HOLDFAST_PORTABLE void store(Block block, int thread, const Shared&, const Registers& sums) const {
-        for (int i = 0; i < per_thread; ++i) {
-            for (int c = 0; c < per_thread; ++c) {
+        for (int i = 0; i < Tile::thread_rows; ++i) {
+            for (int c = 0; c < Tile::thread_columns; ++c) {
                 if (inside(block, thread, i, c))
                     chains.at(0, block.z, row(block, thread, i), column(block, thread, c)) = sums.at[0][i][c];
             }

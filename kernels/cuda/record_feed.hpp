@@ -42,7 +42,7 @@ class RecordFeed {
         }
         if (resident_) return;
         const std::size_t widest_row = inputs_ * sizeof(double);
-        chunk_limit_ = std::clamp(memory_bytes / 8 / (2 * widest_row), std::size_t{64}, preferred_chunk);
+        chunk_limit_ = std::clamp(memory_bytes / 8 / (2 * widest_row), std::size_t{64}, streamed_chunk);
         chunk_limit_ = chunk_limit_ / 64 * 64;
         bytes_ += 2 * chunk_limit_ * widest_row;
         for (int buffer = 0; buffer < 2; ++buffer)
@@ -82,7 +82,8 @@ class RecordFeed {
 
   private:
     using Memory = device::Memory<Executor>;
-    static constexpr std::size_t preferred_chunk = 8192;
+    /// Enough to fill a device; of buffers that copies fill while kernels run, less.
+    static constexpr std::size_t preferred_chunk = 65536, streamed_chunk = 8192;
 
     struct Set {
         RecordSet host;

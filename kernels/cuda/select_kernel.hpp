@@ -62,12 +62,14 @@ struct SelectKernel {
         const int first_row = row(block, 0), first_column = column(block, 0);
         for (int position = thread / depth; position < lanes; position += threads / depth) {
             for (int side = 0; side < 2; ++side) {
-                shared.delta[side][thread % depth][position] =
-                    arrays.delta_factor(rule, side, block.z, first_row + position, record, arrays.records);
+                shared.delta[side][thread % depth][position] = arrays.delta_factor(
+                    rule, first_row + position, record, arrays.records,
+                    arrays.delta_at(side, block.z, first_row + position, record, arrays.records));
             }
             for (int side = 0; side < z_bounds; ++side) {
-                shared.z[side][thread % depth][position] =
-                    arrays.z_factor(rule, side, block.z, first_column + position, record, arrays.records);
+                shared.z[side][thread % depth][position] = arrays.z_factor(
+                    rule, first_column + position, record, arrays.records,
+                    arrays.z_at(side, block.z, first_column + position, record, arrays.records));
             }
         }
     }
@@ -80,7 +82,7 @@ struct SelectKernel {
             add_entry<kind>(rule, shared.delta[0][r][thread / lanes], shared.delta[1][r][thread / lanes],
                             shared.z[0][r][thread % lanes], shared.z[z_bounds - 1][r][thread % lanes], least,
                             greatest);
-            const std::int64_t values[] = {-rule.units(least, 1), rule.units(greatest, 1)};
+            const std::int64_t values[] = {-rule.units(least), rule.units(greatest)};
             for (int side = 0; side < 2; ++side) {
                 own.sum[side] += values[side];
                 own.least[side].insert(values[side]);
