@@ -436,8 +436,7 @@ Run declare_risk(const Command& command) {
         "online: of those with, too), by confidences and by labels alone; area under the curve, and true "
         "positives at 0.1%, 1% and 10% false ones beside what is proved. Attributes: a column guessed from "
         "the others, the label and the model. Memorised: of a fleet exactly, else by shadows. Overfitting, "
-        "and what the model's form tells. AskedPersons count, not rows. Intervals are over persons, for this "
-        "one "
+        "and what the model's form tells. Persons count, not rows. Intervals are over persons, for this one "
         "model. It writes risk.html, risk.json and risk_persons.csv into the run folder, for the owner "
         "alone.\n\n");
     return [request](const Context& context) { risk(context, *request); };

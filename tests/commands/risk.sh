@@ -78,6 +78,11 @@ says bare.json '"is not private" in r["bound"]["words"] and "at_most" not in fou
 "$holdfast" risk --quiet --run convex --shadows 4 > convex.txt || fail "risk of a convex run"
 grep -q 'publish adds noise' convex.txt || fail "a convex run: $(cat convex.txt)"
 
+# As advised the rate is the greatest that the run allows; shadows of fewer records allow less.
+"$holdfast" advise --records 240 --features 12 --epsilon 1 --kind convex --out advised.toml --quiet > out.txt 2>&1 || fail "advise: $(cat out.txt)"
+"$holdfast" train --quiet --data noise.h5 --out at_most --config advised.toml > out.txt 2>&1 || fail "convex as advised: $(cat out.txt)"
+"$holdfast" risk --quiet --run at_most --shadows 4 > out.txt 2>&1 || fail "risk of a convex run as advised: $(cat out.txt)"
+
 # What nobody has named is not proved: rows, two of them equal, are known by their place.
 { cat noise.csv && sed -n '2s/^[0-9]*/9999/p' noise.csv; } > rows.csv
 "$holdfast" import rows.csv --label y --drop id --scale '*=0:1' --test-fraction 0.4 --expected-records 240 --population rows --out rows.h5 --quiet > out.txt 2>&1 || fail "import rows: $(cat out.txt)"

@@ -18,6 +18,7 @@
 #include "kernels/base/random.hpp"
 #include "kernels/base/streams.hpp"
 #include "models/certify/answers.hpp"
+#include "models/convex/convex_bounds.hpp"
 #include "models/fleet/fleet_trainer.hpp"
 #include "models/privacy/membership.hpp"
 
@@ -81,7 +82,8 @@ double share_of_shadow(const AttackedRun& attacked, const AskedPersons& persons,
     return static_cast<double>(shadow * attacked.members.size()) / static_cast<double>(persons.trained);
 }
 
-/// One member at a point, of fewer records: what a step divides by, and the noise, in the same proportion.
+/// One member at a point, of fewer records: what a step divides by, the most of them that it takes and the
+/// noise in the same proportion; its rate as far as that allows.
 Settings settings_of_shadow(const AttackedRun& attacked, double share) {
     Settings settings = attacked.settings;
     std::int64_t& expected = settings.training.expected_records;
@@ -92,6 +94,12 @@ Settings settings_of_shadow(const AttackedRun& attacked, double share) {
     settings.certificate.levels = 0;
     settings.certificate.level_list.clear();
     settings.noise.multiplier *= share;
+    if (settings.training.kind == "convex") {
+        std::int64_t& most = settings.convex.most_records;
+        most = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(most)));
+        double& rate = settings.training.learning_rate;
+        rate = std::min(rate, ConvexBounds(settings, attacked.features).largest_learning_rate());
+    }
     return settings;
 }
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import driver, runs
 from .table_models import TableClassifier, stages
-from .tables import texts
+from .tables import Schema, texts
 
 
 class OwnersClassifier(TableClassifier):
@@ -33,6 +33,18 @@ class OwnersClassifier(TableClassifier):
     def _labels(self, places: Sequence) -> np.ndarray:
         labels = list(self._by_name.values())  # in the order of the schema's classes
         return np.array([labels[place] for place in places], dtype=self.classes_.dtype)
+
+    def risk(self, X: Any, y: Any, shadows: int | None = None) -> dict[str, Any]:
+        """What attacks find out about the records of the run, beside what is proved: who was trained on, what a column of
+        theirs holds. X [n, columns] and y [n] are records that by chance were not trained on; shadows: networks trained
+        anew for the sharpest attacks, else as many as `holdfast risk` takes."""
+        check_is_fitted(self, "guarantee_")
+        schema = Schema({name: value for name, value in self.schema_.items() if name not in ("id", "person")})
+        schema.write(os.path.join(self._folder, "held.toml"))
+        self._write_rows(self._folder, X, np.asarray(y))
+        driver.run("import", "table.csv", "--schema", "held.toml", "--expected-records", "found", "--population", "held-out", "--out", "held.h5", folder=self._folder)
+        words = [] if shadows is None else ["--shadows", shadows]
+        return driver.run("risk", "--run", "run", "--data", "data.h5", "--held-out", "held.h5:train", *words, folder=self._folder)
 
     def __getstate__(self) -> dict:
         if getattr(self, "guarantee_", None) is not None:

@@ -184,14 +184,16 @@ class TableModel(BaseEstimator):
         """The run of data.h5 by settings.toml and by these settings."""
         driver.run("train", "--config", "settings.toml", *self._settings(settings), "--data", "data.h5", "--out", "run", *words, folder=folder)
 
-    def _write_rows(self, folder: str, X: Any) -> None:
-        """table.csv, in the folder, of X [n, columns] that is asked about."""
+    def _write_rows(self, folder: str, X: Any, y: np.ndarray | None = None) -> None:
+        """table.csv, in the folder, of X [n, columns] that is asked about; with its labels, where they are known."""
         X = eager(X)
         if is_frame(X):
             names, cells = columns_of(X)
         else:
             names, cells = columns_of(dense(validate_data(self, X, accept_sparse=True, dtype="numeric", reset=False)))
             names = list(getattr(self, "feature_names_in_", names))
+        if y is not None and self.schema_ is not None:
+            names, cells = [*names, self.schema_["label"]], [*cells, texts(y)]
         write_csv(os.path.join(folder, "table.csv"), names, cells)
 
     def __sklearn_tags__(self) -> Any:
