@@ -324,7 +324,7 @@ def test_what_each_record_decides():
     assert not np.allclose(again, changes, rtol=0, atol=1e-2 * np.abs(changes).max())
     refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
     # What attacks find of them, beside what is proved.
-    found = model.risk(asked, truth, shadows=4)
+    found = model.risk(asked, truth, shadows=12)
     assert found["memorised"]["value"] >= 0 and {one["scores"] for one in found["membership"]} >= {"threshold"}, found
     convex = holdfast.CertifiedClassifier(schema=PUBLIC, expected_persons=300, ids="customer", population="bank").fit(table, labels)
     assert len(convex.risk(asked, truth)["attributes"]) > 0
