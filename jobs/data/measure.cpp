@@ -732,9 +732,10 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
     return text + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
-std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {
+std::string next_of(const Request& request, const DatasetInfo& info, const Measured& drawn, double persons,
+                    const Left& left) {
     return next_advice({static_cast<std::uint64_t>(persons), info.features, stated_classes(info),
-                        left.epsilon, left.delta, request.out, request.ledger});
+                        left.epsilon, left.delta, request.out, request.ledger, drawn.constants.bins > 0});
 }
 
 void measure(const Context& context, const Request& request) {
@@ -790,7 +791,7 @@ void measure(const Context& context, const Request& request) {
     const Left left = left_of(total, account.budget, cost);
     warn_of_noise(context, total, drawn, persons);
     context.print(as_json(request, drawn, cost, left),
-                  as_text(request, info, drawn, cost, total, left) + next_of(request, info, persons, left));
+                  as_text(request, info, drawn, cost, total, left) + next_of(request, info, drawn, persons, left));
     context.world.barrier();
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 struct Request {
     PublicNumbers numbers;
-    std::string relation = "add_remove", columns = "amounts", like, out, kind, map;
+    std::string relation = "add_remove", columns = "amounts", like, out, kind, map, edges = "public";
     std::string data, ledger;  ///< named in the next command alone
 };
 
@@ -380,7 +380,7 @@ void advise(const Context& context, const Request& request) {
                                                  answers.begin());
     if (asked == answers.size()) answers.push_back(numbers.answers);
     Trials trials{context, numbers, stand_ins, scratch};
-    const std::vector<Tried> tried = try_all(trials, answers, request);
+    std::vector<Tried> tried = try_all(trials, answers, request);
     asked = answered_place(tried, asked);
     const Choice best = best_of(tried, asked);
 
@@ -409,6 +409,9 @@ void advise(const Context& context, const Request& request) {
              {std::string("expected_") + name_of_accuracy(numbers), {forecast.lowest, forecast.highest}}});
         reason += text_of(forecast, winner, numbers, stand_ins);
     }
+    // Training takes the edges that were measured where none are stated.
+    if (request.edges == "measured")
+        for (Tried& each : tried) each.candidate.settings.features.edges.clear();
     const std::string text = said_of(numbers) + "\n" + text_of(stand_ins) +
                              scaled_of(numbers, stand_ins.front()) + "\n" + table_of(tried, answers) + "\n" +
                              reason;
@@ -470,6 +473,12 @@ Run declare_advise(const Command& command) {
         .one_of({"noisy", "convex", "votes", "boxes", "published"});
     command.add_option("--map", request->map, "Try the columns as they are, or bins of them, alone")
         .one_of({"columns", "bins"});
+    command
+        .add_option("--edges", request->edges,
+                    "Between the bins: public, of any table, which the configuration states; measured, which "
+                    "the dataset has (holdfast measure)")
+        .one_of({"public", "measured"})
+        .show_default();
     command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
     command.add_option("--data", request->data,
                        "The dataset that is to be trained on: never opened here, only named in the command "

@@ -52,7 +52,9 @@ awk 'BEGIN { srand(3); print "id,a,kind"; for (i = 0; i < 4000; ++i) { a = rand(
 holdfast import measured.csv --label kind --person id --population measured --out raw.h5 --quiet >/dev/null 2>err.txt || fail "import: $(<err.txt)"
 holdfast account --ledger open.ledger --data raw.h5 --budget 1 --budget-delta 1e-5 --composition gdp --quiet >/dev/null || fail account
 holdfast measure --data raw.h5 --ledger open.ledger --out measured.h5 >said.txt 2>err.txt || fail "measure: $(<err.txt)"
-for command in advise train publish; do next "$command"; done
+next advise
+grep -q '^map = "bins"' measured-advised.toml && ! grep -q '^edges' measured-advised.toml || fail "bins that were measured: $(<measured-advised.toml)"
+for command in train publish; do next "$command"; done
 
 # What a configuration is not named for goes nowhere, and nothing is opened.
 holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"

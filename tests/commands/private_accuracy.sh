@@ -27,6 +27,20 @@ assert set(figures) == {"accuracy", "balanced_accuracy", "auc", "brier", "log_lo
 assert figures["accuracy"][0] == table["any_number"]["noisy"] and all(error >= 0 for _, error in figures.values()), figures
 assert table["columns"] == "coordinates" and table["runs"] == 2 and "votes" in str(table["advised"]["1"]), table
 END
+
+# Published models alone; and these behind ranges and bins that are measured out of the same total.
+published() {
+    "$@" --total 3,1e-5 --runs 2 --program "$holdfast" --json >measured.json 2>words || fail "${*:2}: $(<words)"
+    python3 -c 'import json; [table] = json.load(open("measured.json"))["tables"]; assert list(table["any_number"]) == ["noisy"] and table["answers"] == {}, table
+mean, error = table["figures"]["noisy"]["log_loss"]; assert 0 < mean < 1 and error > 0, table' || fail "${*:2}: $(<measured.json)"
+}
+published "$tools/private_accuracy" small.h5 --answers 0
+for python in ${HOLDFAST_PYTHON:-python3 /usr/bin/python3}; do
+    "$python" -c 'import h5py' 2>/dev/null || continue
+    published "$python" "$tools/private_accuracy" small.h5 --measure
+    break
+done
+
 refused "$tools/private_accuracy" missing.h5 --program "$holdfast"
 refused "$tools/private_accuracy" small.h5 --program "$holdfast" --total 1
 refused "$tools/private_accuracy" small.h5:650:words --program "$holdfast"

@@ -145,7 +145,7 @@ def linear(here):
                                                      "--runs", 5, "--centre", centre, "--learning-rate",
                                                      ours["training.learning_rate"])
             for who, outcomes in others.items():
-                found = [accuracy for accuracy, _ in outcomes]
+                found = [outcome["accuracy"] for outcome in outcomes]
                 here.row(table=table, by=who, records=ours["records"], epsilon=epsilon, accuracy=statistics.mean(found),
                          lowest=min(found), highest=max(found), runs=5)
     here.draw(lines("linear models for anyone", "epsilon of the model", "accuracy", curves, log=True))

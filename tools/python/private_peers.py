@@ -3,7 +3,7 @@
 
     private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A] [--numbers LOW:HIGH]
 
-Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt); what
+Prints {"NAME VERSION": [{"accuracy": …, "seconds": …}, …]}, with the figures that `holdfast evaluate` shows, for those of these that are installed (tools/python/requirements.txt); what
 does not go together with the versions beside it is left out, and named on stderr:
   diffprivlib  LogisticRegression as it comes, at the pure epsilon E; its public bound of a record's norm follows from
                features in [0, 1], bias included.
@@ -11,8 +11,8 @@ does not go together with the versions beside it is left out, and named on stder
   Opacus       per-record gradients, clip and noise by its GradSampleModule and DPOptimizer, noise by its PRV accountant,
                in 100 full batches with the schedule and the scaling of jobs/configs/private.toml.
   scikit-learn HistGradientBoostingClassifier as it comes, which is not private: what could be had.
-With --numbers, the public range of numbers that y holds, a regression, and the part of the variance explained (R^2) in place
-of accuracy:
+With --numbers, the public range of numbers that y holds, a regression, and the part of the variance explained (R^2) and the
+root mean squared error in place of these:
   diffprivlib  LinearRegression as it comes, at the pure epsilon E, with these bounds.
   AdaSSP       noisy sufficient statistics, ridge of adaptive size (Wang, "Revisiting differentially private linear
                regression", UAI 2018, algorithm 2), on y scaled to [-1, 1]; by numpy.
@@ -36,8 +36,33 @@ STEPS = 100  # as private.toml
 
 
 def tables(path):
+    """Pixels that are bytes in units of their range."""
     with h5py.File(path) as file:
-        return [file[f"{what}_{split}"][:] for split in ("train", "test") for what in "xy"]
+        parts = [file[f"{what}_{split}"][:] for split in ("train", "test") for what in "xy"]
+    return [part / np.float32(255) if part.dtype == np.uint8 and part.ndim > 1 else part for part in parts]
+
+
+def area_under_curve(probability, inside):
+    """By ranks, ties by half."""
+    _, place, count = np.unique(probability, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    mine = inside.sum()
+    return (ranks[inside].sum() - mine * (mine + 1) / 2) / (mine * (len(inside) - mine))
+
+
+def figures(probabilities, truth):
+    """As jobs/program/quality.hpp has them: of several classes each against all others."""
+    labels, classes = probabilities.argmax(axis=1), probabilities.shape[1]
+    found = {"accuracy": (labels == truth).mean(),
+             "balanced_accuracy": np.mean([(labels[truth == c] == c).mean() for c in np.unique(truth)]),
+             "auc": np.mean([area_under_curve(probabilities[:, c], truth == c) for c in np.unique(truth)]),
+             "brier": np.square(probabilities - np.eye(classes)[truth]).sum() / len(truth) / 2,
+             "log_loss": -np.log(np.maximum(probabilities[np.arange(len(truth)), truth], 1e-15)).mean(),
+             "calibration_error": 0}
+    for c in range(classes):
+        gaps = np.bincount(np.minimum(9, (probabilities[:, c] * 10).astype(int)), probabilities[:, c] - (truth == c), 10)
+        found["calibration_error"] += np.abs(gaps).sum() / len(truth) / 2
+    return {name: float(value) for name, value in found.items()}
 
 
 def by_diffprivlib(asked, x, y, x_test, y_test):
@@ -46,7 +71,7 @@ def by_diffprivlib(asked, x, y, x_test, y_test):
     model = LogisticRegression(epsilon=asked.epsilon, data_norm=math.sqrt(x.shape[1] + 1), max_iter=1000)
     start = time.monotonic()
     model.fit(x, y)
-    return model.score(x_test, y_test), time.monotonic() - start
+    return figures(model.predict_proba(x_test), y_test), time.monotonic() - start
 
 
 def by_interpret(asked, x, y, x_test, y_test):
@@ -58,7 +83,7 @@ def by_interpret(asked, x, y, x_test, y_test):
                                             privacy_bounds=np.tile([0.0, 1.0], (columns, 1)))
     start = time.monotonic()
     model.fit(x, y)
-    return float((model.predict(x_test) == y_test).mean()), time.monotonic() - start
+    return figures(model.predict_proba(x_test), y_test), time.monotonic() - start
 
 
 def noise_of(asked):
@@ -75,8 +100,10 @@ def by_opacus(asked, x, y, x_test, y_test):
 
     start = time.monotonic()
     scaled = [torch.from_numpy((np.asarray(rows, dtype=np.float32) - np.float32(asked.centre)) * 4) for rows in (x, x_test)]
-    labels = torch.from_numpy(y.astype(np.float32))
-    model = GradSampleModule(torch.nn.Linear(x.shape[1], 1), loss_reduction="sum")
+    classes = int(y.max()) + 1
+    labels = torch.from_numpy(y.astype(np.float32 if classes == 2 else np.int64))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits if classes == 2 else torch.nn.functional.cross_entropy
+    model = GradSampleModule(torch.nn.Linear(x.shape[1], 1 if classes == 2 else classes), loss_reduction="sum")
     rate = asked.learning_rate
     optimizer = DPOptimizer(torch.optim.SGD(model.parameters(), lr=rate), noise_multiplier=asked.noise, max_grad_norm=1.0,
                             expected_batch_size=asked.records, loss_reduction="mean")
@@ -84,14 +111,16 @@ def by_opacus(asked, x, y, x_test, y_test):
     for step in range(STEPS):
         optimizer.param_groups[0]["lr"] = rate / (1 + 0.04 * step)
         optimizer.zero_grad()
-        torch.nn.functional.binary_cross_entropy_with_logits(model(scaled[0])[:, 0], labels, reduction="sum").backward()
+        loss(model(scaled[0]).squeeze(1), labels, reduction="sum").backward()
         optimizer.step()
         if step >= STEPS // 2:
             for sum_, parameter in zip(average, model.parameters()):
                 sum_ += parameter.detach()
     seconds = time.monotonic() - start
-    margins = scaled[1] @ average[0][0] + average[1]
-    return float(((margins.numpy() > 0) == (y_test > 0)).mean()), seconds
+    margins = scaled[1] @ (average[0].T / (STEPS - STEPS // 2)) + average[1] / (STEPS - STEPS // 2)
+    if classes == 2:
+        margins = torch.hstack([torch.zeros_like(margins), margins])
+    return figures(torch.softmax(margins.double(), dim=1).numpy(), y_test), seconds
 
 
 def by_boosted_trees(asked, x, y, x_test, y_test):
@@ -99,12 +128,13 @@ def by_boosted_trees(asked, x, y, x_test, y_test):
 
     start = time.monotonic()
     model = HistGradientBoostingClassifier().fit(x, y)
-    return model.score(x_test, y_test), time.monotonic() - start
+    return figures(model.predict_proba(x_test), y_test), time.monotonic() - start
 
 
-def explained(asked, answers, y_test):
+def of_numbers(asked, answers, y_test):
     clipped = np.clip(y_test, *asked.numbers)
-    return float(1 - np.mean((answers - clipped) ** 2) / np.var(clipped))
+    error = np.mean((answers - clipped) ** 2)
+    return {"explained_variance": float(1 - error / np.var(clipped)), "root_mean_squared_error": math.sqrt(error)}
 
 
 def numbers_by_diffprivlib(asked, x, y, x_test, y_test):
@@ -114,7 +144,7 @@ def numbers_by_diffprivlib(asked, x, y, x_test, y_test):
     model = LinearRegression(epsilon=asked.epsilon, bounds_X=(np.zeros(columns), np.ones(columns)), bounds_y=tuple(asked.numbers))
     start = time.monotonic()
     model.fit(x, y)
-    return explained(asked, model.predict(x_test), y_test), time.monotonic() - start
+    return of_numbers(asked, model.predict(x_test), y_test), time.monotonic() - start
 
 
 def numbers_by_adassp(asked, x, y, x_test, y_test):
@@ -133,14 +163,14 @@ def numbers_by_adassp(asked, x, y, x_test, y_test):
     noisy = gram + math.sqrt(log) / third * longest**2 * noise + ridge * np.eye(columns)
     weights = np.linalg.solve(noisy, rows.T @ targets + math.sqrt(log) / third * longest * random.normal(size=columns))
     seconds = time.monotonic() - start
-    return explained(asked, tests @ weights * half + middle, y_test), seconds
+    return of_numbers(asked, tests @ weights * half + middle, y_test), seconds
 
 
 def numbers_without_privacy(kind):
     def fitted(asked, x, y, x_test, y_test):
         start = time.monotonic()
         model = kind().fit(x, y)
-        return explained(asked, model.predict(x_test), y_test), time.monotonic() - start
+        return of_numbers(asked, model.predict(x_test), y_test), time.monotonic() - start
 
     return fitted
 
@@ -183,8 +213,9 @@ def main():
         try:
             if name == "opacus":
                 asked.noise = noise_of(asked)
-            results[version] = [trained(asked, *data) for _ in range(asked.runs)]
-        except (ImportError, AttributeError, TypeError) as error:  # it and what is installed beside do not go together
+            outcomes = [trained(asked, *data) for _ in range(asked.runs)]
+            results[version] = [{**found, "seconds": seconds} for found, seconds in outcomes]
+        except (ImportError, AttributeError, TypeError, ValueError) as error:  # it and what is installed beside do not go together
             print(f"private_peers.py: left out: {version}: {error} (tools/python/requirements.txt has versions that go together)", file=sys.stderr)
     print(json.dumps(results))
 

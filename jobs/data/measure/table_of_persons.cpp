@@ -40,11 +40,13 @@ Persons::Persons(const DatasetReader& reader) : count_(reader.info().rows) {
 
 std::string next_advice(const Advised& advised) {
     const auto text = [](double value) { return printed("%.10g", value); };
-    return next_command({"advise", "--records", std::to_string(advised.persons), "--features",
+    std::vector<std::string> words{"advise", "--records", std::to_string(advised.persons), "--features",
                          std::to_string(advised.features), "--classes", std::to_string(advised.classes),
                          "--epsilon", text(advised.epsilon), "--delta", text(advised.delta), "--kind",
                          "noisy", "--data", advised.data, "--ledger", advised.ledger, "--out",
-                         beside_dataset(advised.data, "-advised.toml")});
+                         beside_dataset(advised.data, "-advised.toml")};
+    if (advised.edges) words.insert(words.end(), {"--edges", "measured"});
+    return next_command(words);
 }
 
 }  // namespace holdfast

@@ -41,6 +41,7 @@ struct Advised {
     std::size_t features, classes;
     double epsilon, delta;  ///< what is left
     std::string data, ledger;
+    bool edges = false;  ///< between bins were measured
 };
 std::string next_advice(const Advised& advised);
 
