@@ -790,8 +790,8 @@ void measure(const Context& context, const Request& request) {
     const Cost cost = cost_of(drawn.payments, drawn.names_delta, total, account.budget);
     const Left left = left_of(total, account.budget, cost);
     warn_of_noise(context, total, drawn, persons);
-    context.print(as_json(request, drawn, cost, left),
-                  as_text(request, info, drawn, cost, total, left) + next_of(request, info, drawn, persons, left));
+    context.print(as_json(request, drawn, cost, left), as_text(request, info, drawn, cost, total, left) +
+                                                           next_of(request, info, drawn, persons, left));
     context.world.barrier();
 }
 

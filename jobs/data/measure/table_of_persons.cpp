@@ -40,11 +40,25 @@ Persons::Persons(const DatasetReader& reader) : count_(reader.info().rows) {
 
 std::string next_advice(const Advised& advised) {
     const auto text = [](double value) { return printed("%.10g", value); };
-    std::vector<std::string> words{"advise", "--records", std::to_string(advised.persons), "--features",
-                         std::to_string(advised.features), "--classes", std::to_string(advised.classes),
-                         "--epsilon", text(advised.epsilon), "--delta", text(advised.delta), "--kind",
-                         "noisy", "--data", advised.data, "--ledger", advised.ledger, "--out",
-                         beside_dataset(advised.data, "-advised.toml")};
+    std::vector<std::string> words{"advise",
+                                   "--records",
+                                   std::to_string(advised.persons),
+                                   "--features",
+                                   std::to_string(advised.features),
+                                   "--classes",
+                                   std::to_string(advised.classes),
+                                   "--epsilon",
+                                   text(advised.epsilon),
+                                   "--delta",
+                                   text(advised.delta),
+                                   "--kind",
+                                   "noisy",
+                                   "--data",
+                                   advised.data,
+                                   "--ledger",
+                                   advised.ledger,
+                                   "--out",
+                                   beside_dataset(advised.data, "-advised.toml")};
     if (advised.edges) words.insert(words.end(), {"--edges", "measured"});
     return next_command(words);
 }
