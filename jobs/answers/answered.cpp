@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "kernels/base/text.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/privacy/mechanisms/outcome_law.hpp"
 
@@ -45,10 +46,18 @@ nlohmann::json terms_of(const std::vector<std::optional<LedgerAnswer>>& answers)
     return terms;
 }
 
-/// "0", "refused", or "unanswered" where a session had ended.
-std::string text_of(const std::optional<LedgerAnswer>& answer) {
+/// "0", a number, "refused", or "unanswered" where a session had ended.
+std::string text_of(const std::optional<LedgerAnswer>& answer, const std::vector<double>& values) {
     if (!answer) return "unanswered";
-    return answer->label == refused ? "refused" : std::to_string(answer->label);
+    if (answer->label == refused) return "refused";
+    return values.empty() ? std::to_string(answer->label)
+                          : printed("%.10g", values[static_cast<std::size_t>(answer->label)]);
+}
+
+nlohmann::json as_json(const std::optional<LedgerAnswer>& answer, const std::vector<double>& values) {
+    if (!answer || answer->label == refused) return nullptr;
+    if (values.empty()) return answer->label;
+    return values[static_cast<std::size_t>(answer->label)];
 }
 
 }  // namespace
@@ -57,9 +66,8 @@ void print_answers(const Context& context, Answered answered, const Spending& sp
     nlohmann::json labels = nlohmann::json::array();
     std::string text;
     for (const std::optional<LedgerAnswer>& answer : answered.answers) {
-        labels.push_back(answer && answer->label != refused ? nlohmann::json(answer->label)
-                                                            : nlohmann::json());
-        text += text_of(answer) + "\n";
+        labels.push_back(as_json(answer, answered.values));
+        text += text_of(answer, answered.values) + "\n";
     }
     const nlohmann::json terms = terms_of(answered.answers);
     answered.cost.update({{"spent_epsilon", shown(spent.epsilon)},
@@ -75,7 +83,9 @@ void print_answers(const Context& context, Answered answered, const Spending& sp
             term["mechanism"].get<std::string>(), term["epsilon"].get<double>(), term["delta"].get<double>(),
             term["together"].get<bool>() ? " together" : "", Guarantee::text_of(term["guarantee"]));
     }
-    nlohmann::json object = {{"labels", labels}, {"cost", answered.cost}, {"terms", terms}};
+    nlohmann::json object = {{answered.values.empty() ? "labels" : "predictions", labels},
+                             {"cost", answered.cost},
+                             {"terms", terms}};
     if (!answered.session.is_null()) object["session"] = answered.session;
     context.print(object, text);
 }

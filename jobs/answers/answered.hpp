@@ -13,9 +13,10 @@ namespace holdfast {
 /// What is printed of answers. One is empty where a session had ended.
 struct Answered {
     std::vector<std::optional<LedgerAnswer>> answers;
-    nlohmann::json cost;     ///< of this request
-    nlohmann::json session;  ///< of a session, how it stands; else null
-    std::string said;        ///< of the cost, in one line
+    std::vector<double> values = {};  ///< [labels] of a regression what each stands for, else none
+    nlohmann::json cost = {};         ///< of this request
+    nlohmann::json session = {};      ///< of a session, how it stands; else null
+    std::string said = "";            ///< of the cost, in one line
 };
 
 /// Every answer charged on its own, or remembered: epsilon and delta as they were asked for.

@@ -137,8 +137,8 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
 
 void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
     if (!request.epsilons.empty() || !request.budget.empty())
-        throw Error(ExitCode::usage, "a regression has no labels to release, so nothing has a price",
-                    "leave it out, or train a classifier: network.classes = 2 or more",
+        throw Error(ExitCode::usage, "prices are shown of labels alone, and a regression has none",
+                    "leave it out; holdfast release gives its numbers at a price each",
                     request.epsilons.empty() ? "--budget" : "--epsilon");
     const Records data = read_queries(context, run.form(), request.data);
     const std::vector<double> targets =

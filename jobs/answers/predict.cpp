@@ -76,13 +76,6 @@ std::string cell_of(const std::string& text) {
     return quoted + "\"";
 }
 
-/// In a regression's own units, where the schema knows them.
-double in_units(double answer, const std::optional<Schema>& schema) {
-    if (!schema || !is_known(schema->target_range)) return answer;
-    const auto [lowest, highest] = schema->target_range;
-    return lowest + answer * (highest - lowest);
-}
-
 /// Who was asked about, the answer by its name, and how probable each class is.
 std::string table_of(const Model& model, const std::optional<Schema>& schema, const Questions& queries,
                      const Answers& answers, const std::vector<double>& probabilities) {

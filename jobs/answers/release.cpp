@@ -16,6 +16,7 @@
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
+#include "models/certify/prediction_steps.hpp"
 
 namespace holdfast {
 namespace {
@@ -55,16 +56,60 @@ std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
     return {answer_each, request};
 }
 
+/// What is left open follows from the run; of a regression numbers are given one by one, in steps of their
+/// public range. Errors (usage).
+ReleaseRequest settled(ReleaseRequest request, const FinishedRun& run, bool each) {
+    constexpr std::size_t usual_steps = 100;
+    const bool numbers = run.network.is_regression();
+    const auto require = [](bool holds, const char* message, const char* hint, const char* option) {
+        if (!holds) throw Error(ExitCode::usage, message, hint, option);
+    };
+    if (request.mechanism.empty())
+        request.mechanism = numbers ? "permute_and_flip" : default_mechanism().name;
+    require(numbers || request.steps == 0, "a classifier gives labels, not numbers", "leave it out",
+            "--steps");
+    if (!numbers) return request;
+    require(each && request.aggregate.empty(), "the numbers of a regression are given one by one",
+            "give --epsilon for each of them, and nothing else", "--epsilon");
+    require(request.answer == "row", "intervals are of rows", "leave --answer out", "--answer");
+    require(run.manifest.dataset.target_range != default_feature_range,
+            "numbers are given in steps of their public range, and nobody has stated it",
+            "import the table with --target-range, and train again", "--steps");
+    if (request.steps == 0) request.steps = usual_steps;
+    return request;
+}
+
+/// Names of the questions in the ledger: the same query in other steps is another question.
+std::vector<Digest> digests_of(const Questions& questions, std::size_t steps) {
+    std::vector<Digest> digests = query_digests(questions);
+    if (steps > 0)
+        for (Digest& digest : digests)
+            digest = bag_digest(std::to_string(steps) + " steps", std::span(&digest, 1));
+    return digests;
+}
+
+/// What the steps stand for: their middles, in the target's own units.
+std::vector<double> values_of(const FinishedRun& run, std::size_t count) {
+    std::vector<double> values;
+    if (count == 0) return values;
+    const PredictionSteps steps(run.manifest.dataset.target_range, count);
+    const std::optional<Schema> schema = run.schema();
+    for (std::size_t step = 0; step < count; ++step)
+        values.push_back(in_units(steps.middle_of(step), schema));
+    return values;
+}
+
 void release(const Context& context, const ReleaseRequest& options) {
     // 1. What is public: the run's settings, what it may claim, how it is to answer, the queries.
     require_ledger(options.ledger);
-    const auto [answer, request] = way_of(options);
-    const FinishedRun run = FinishedRun::open(request.run);
+    const auto [answer, asked] = way_of(options);
+    const FinishedRun run = FinishedRun::open(asked.run);
     run.certificate->release_claim();  // an Error where no release may rest on it
+    const ReleaseRequest request = settled(asked, run, answer == answer_each);
     require_public_queries(request.queries, run.manifest.dataset, request.public_queries);
     const Questions questions =
         read_questions(context, run.form(), request.queries, request.answer, request.first);
-    const PaidEvidence evidence(context, run, questions);
+    const PaidEvidence evidence(context, run, questions, request.steps);
     if (!context.world.is_root()) return evidence.help();
 
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
@@ -74,13 +119,14 @@ void release(const Context& context, const ReleaseRequest& options) {
                 {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
                  name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
-    const std::vector<Digest> digests = query_digests(questions);
+    const std::vector<Digest> digests = digests_of(questions, request.steps);
     const Release release{context, request, run, digests, evidence};
     if (!request.aggregate.empty()) {
         release_aggregate(release, questions, ledger);
         return evidence.done();
     }
     Answered answered = answer(release, ledger, bits);
+    answered.values = values_of(run, request.steps);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.
@@ -94,10 +140,12 @@ Mechanism mechanism_for(const Release& release, const std::string& name, double 
                         double mu) {
     const FinishedRun& run = release.run;
     const bool ensemble = release.ensemble();
-    Mechanism mechanism(name, {epsilon, delta, static_cast<int>(run.classes()), distance_cap(run, ensemble),
+    Mechanism mechanism(name, {epsilon, delta, release.classes(), distance_cap(run, ensemble),
                                ensemble ? run.settings.ensemble.members : 0, mu, release.request.threshold});
     check_releasable(mechanism.info());
-    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
+    AvailableEvidence available = available_evidence(run, ensemble);
+    available.classes = release.classes();
+    if (const auto error = misfit(mechanism.info(), available)) throw *error;
     return mechanism;
 }
 
@@ -117,7 +165,13 @@ Run declare_release(const Command& command) {
     const Argument delta =
         command.add_option("--delta", request->delta, "Likewise, for mechanisms that take one");
     const Argument mechanism =
-        command.add_option("--mechanism", request->mechanism, "One of the list below").show_default();
+        command.add_option("--mechanism", request->mechanism,
+                           "One of the list below (default: stable_rr; of a regression permute_and_flip)");
+    command
+        .add_option("--steps", request->steps,
+                    "Of a regression: its numbers are given in so many equal steps of their public range, 2 "
+                    "to 4096 (default: 100)")
+        .within<std::uint64_t>(2, PredictionSteps::most);
     command.add_option(
         "--threshold", request->threshold,
         "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");

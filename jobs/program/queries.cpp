@@ -206,6 +206,12 @@ void require_public_queries(const std::string& name, const DatasetFacts& trained
         "--queries");
 }
 
+double in_units(double answer, const std::optional<Schema>& schema) {
+    if (!schema || !is_known(schema->target_range)) return answer;
+    const auto [lowest, highest] = schema->target_range;
+    return lowest + answer * (highest - lowest);
+}
+
 std::vector<Digest> query_digests(const Records& queries) {
     std::vector<Digest> digests;
     std::vector<double> features(queries.features.columns());

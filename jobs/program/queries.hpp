@@ -83,6 +83,8 @@ void require_public_queries(const std::string& name, const DatasetFacts& trained
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
 void require_labels(const Records& queries, std::size_t classes, const std::string& name);
 
+/// A regression's answer in the target's own units, where the schema knows them.
+double in_units(double answer, const std::optional<Schema>& schema);
 /// What a regression is to predict, in its public range (with_targets). Error (input): the queries have none.
 std::vector<double> require_targets(const Records& queries, FeatureRange range, const std::string& name);
 

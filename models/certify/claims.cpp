@@ -376,11 +376,6 @@ RecordClaim release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };
-    if (settings.network.classes == 1)
-        refuse("a regression has no labels to release",
-               "certify and evaluate show the owner its intervals; for releases train a classifier, "
-               "network.classes = 2 or more",
-               "network.classes");
     if (settings.certificate.relation == Relation::remove) {
         refuse("no release may rest on boxes for removals only",
                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");

@@ -51,6 +51,29 @@ PY
 grep -q 'Certified loss' report.html || fail "the report does not show the loss"
 grep -q 'of the variance of 200 queries is explained' report.html || fail "the report does not say how good it is"
 
+# Its numbers are given at a price each, in steps of their range, alike of one rank and two; in other steps it is another question.
+"$holdfast" account --ledger l.db --data surface.h5 --budget 200 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
+give() { "$holdfast" release --queries-are-public --run run --queries surface.h5 --first 20 --ledger l.db --json --quiet "$@" 2> err.txt || fail "release $*: $(cat err.txt)"; }
+give --epsilon 4 --steps 10 > first.json
+give --epsilon 4 --steps 10 > again.json
+give --epsilon 4 --steps 5 > coarse.json
+python3 - first.json again.json coarse.json << 'PY' || fail "numbers that are given: $(cat first.json again.json coarse.json)"
+import json, sys
+first, again, coarse = (json.load(open(name)) for name in sys.argv[1:])
+assert len(first["predictions"]) == 20 and all(round(10 * value - 0.5, 6) in range(10) for value in first["predictions"]), first
+assert again["predictions"] == first["predictions"] and again["cost"]["charged_answers"] == 0
+assert all(round(5 * value - 0.5, 6) in range(5) for value in coarse["predictions"]) and coarse["cost"]["charged_answers"] == 20
+assert first["terms"][0]["mechanism"] == "permute_and_flip" and first["cost"]["spent_epsilon"] == 80, first
+PY
+for ranks in 1 2; do # at so large an epsilon what is given is the step in which the prediction lies
+    "$holdfast" account --ledger "ranks$ranks.db" --data surface.h5 --budget 3000 --budget-delta 1e-5 --quiet > /dev/null
+    mpirun -n $ranks "$holdfast" release --queries-are-public --run run --queries surface.h5 --first 20 --ledger "ranks$ranks.db" --epsilon 140 --mechanism class_exponential --steps 20 --quiet > "given$ranks.txt" 2> err.txt || fail "on $ranks ranks: $(cat err.txt)"
+done
+cmp -s given1.txt given2.txt && [[ $(wc -l < given1.txt) == 20 && $(sort -u given1.txt | wc -l) -gt 3 ]] || fail "given: $(cat given1.txt given2.txt)"
+expect "a session" 2 'one by one' "$holdfast" release --queries-are-public --run run --queries surface.h5 --session a --epsilon 1 --delta 1e-6 --ledger l.db
+expect "a total" 2 'one by one' "$holdfast" release --queries-are-public --run run --queries surface.h5 --total-epsilon 1 --ledger l.db
+expect "one step" 2 'steps' "$holdfast" release --queries-are-public --run run --queries surface.h5 --epsilon 1 --steps 1 --ledger l.db
+
 # Of a classifier on request, and nothing else changes.
 "$holdfast" synth blobs --records 300 --test 60 --out blobs.h5 --quiet > /dev/null
 "$holdfast" train --data blobs.h5 --out classifier --set network.hidden=[6] --set certificate.levels=4 --quiet > /dev/null 2> err.txt || fail "classifier: $(cat err.txt)"
@@ -64,10 +87,10 @@ assert all(row["accuracy_worst"] <= row["accuracy_nominal"] <= row["accuracy_bes
 assert abs(rows[0]["accuracy_nominal"] - found["accuracy"]["single"]) < 1e-12, (rows[0], found["accuracy"])
 PY
 
+expect "steps of labels" 2 'gives labels' "$holdfast" release --queries-are-public --run classifier --queries blobs.h5 --epsilon 1 --steps 5 --ledger l.db
+
 # What a regression has not.
-"$holdfast" account --ledger l.db --data surface.h5 --budget 5 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
-expect "release" 2 'no labels to release.*network\.classes' "$holdfast" release --queries-are-public --run run --queries surface.h5 --epsilon 1 --ledger l.db
-expect "epsilon" 2 'nothing has a price' "$holdfast" evaluate --run run --data surface.h5 --epsilon 1
+expect "epsilon" 2 'prices are shown of labels alone' "$holdfast" evaluate --run run --data surface.h5 --epsilon 1
 expect "publish" 2 'parameters of a run with boxes' "$holdfast" publish --run run --out m.h5 --ledger l.db --epsilon 1
 expect "ensemble" 2 'ensemble\.members = 1' "${train[@]}" --out no --set ensemble.members=2
 expect "convex" 2 'training\.kind = "noisy" or "boxes"' "${train[@]}" --out no --set training.kind=convex

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "models/certify/linear_distances.hpp"
+#include "models/certify/prediction_steps.hpp"
 
 namespace holdfast {
 namespace stable_distance_test {
@@ -425,6 +428,57 @@ TEST(LinearDistances, OfNoLevelsButThePointAndOfNoQueries) {
         EXPECT_EQ(*std::max_element(member.class_distances.begin(), member.class_distances.end()), 1);
     }
     EXPECT_TRUE(certify_linear(network, *backend, queries(0, 2), 4, 3, load).front().labels.empty());
+}
+
+/// A prediction that may lie anywhere within [centre - k width, centre + k width] at level k.
+PredictionSteps steps_about(const std::vector<double>& centres, double width, std::int64_t levels,
+                            std::size_t count) {
+    PredictionSteps steps({-1, 3}, count);
+    for (std::int64_t k = 0; k <= levels; ++k) {
+        OutputBounds bounds{centres, centres};
+        for (double& end : bounds.lower) end -= static_cast<double>(k) * width;
+        for (double& end : bounds.upper) end += static_cast<double>(k) * width;
+        steps.add_level(bounds);
+    }
+    return steps;
+}
+
+TEST(PredictionSteps, AreAsFarAsTheFirstLevelThatReachesThem) {
+    constexpr std::int64_t levels = 6;
+    constexpr std::size_t count = 8;  // of 1/2 each
+    std::vector<double> centres{-7, -1, 0.25, 0.5, 2.9, 3, 40};
+    const PredictionSteps steps = steps_about(centres, 0.2, levels, count);
+    const Certificates& found = steps.certificates();
+    EXPECT_EQ(found.labels, (std::vector<std::int32_t>{0, 0, 2, 3, 7, 7, 7}));
+    EXPECT_EQ(found.distances, (std::vector<std::int64_t>{6, 2, 1, 0, 2, 2, 6}));
+    for (std::size_t q = 0; q < centres.size(); ++q) {
+        for (std::size_t j = 0; j < count; ++j) {
+            std::int64_t first = 0;
+            const auto reached = [&](std::int64_t k) {
+                const double reach = static_cast<double>(k) * 0.2;
+                return steps.step_of(centres[q] - reach) <= j && j <= steps.step_of(centres[q] + reach);
+            };
+            while (first <= levels && !reached(first)) ++first;
+            EXPECT_EQ(found.class_distances[q * count + j], first) << q << " " << j;
+        }
+    }
+}
+
+TEST(PredictionSteps, NeverFallAndHoldTheirMiddles) {
+    for (const std::size_t count : {std::size_t{2}, std::size_t{7}, PredictionSteps::most}) {
+        const PredictionSteps steps({0.1, 0.7}, count);
+        for (std::size_t j = 0; j < count; ++j) EXPECT_EQ(steps.step_of(steps.middle_of(j)), j);
+        std::size_t last = 0;
+        for (double x = -0.2; x < 1; x = std::nextafter(x, 2) + 1e-5) {
+            EXPECT_GE(steps.step_of(x), last);
+            last = steps.step_of(x);
+        }
+        EXPECT_EQ(last, count - 1);
+        EXPECT_EQ(steps.step_of(-1e300), 0U);
+        EXPECT_EQ(steps.step_of(1e300), count - 1);
+    }
+    EXPECT_THROW(PredictionSteps({0, 1}, 1), Error);
+    EXPECT_THROW(PredictionSteps({0, 1}, PredictionSteps::most + 1), Error);
 }
 
 }  // namespace stable_distance_test

@@ -15,6 +15,7 @@
 #include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/output_bounds.hpp"
+#include "models/certify/prediction_steps.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
 #include "models/training/optimiser.hpp"
@@ -394,8 +395,11 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
                      ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
                      : std::vector<std::int64_t>()});
         }
-        trained.evidence.push_back(
-            aggregate(answers, static_cast<int>(classes), problem.settings.certificate.levels));
+        trained.evidence.push_back({.classes = static_cast<int>(count),
+                                    .label = found.labels[q],
+                                    .distance = found.distances[q],
+                                    .class_distances = {first, first + count},
+                                    .votes = {}});
     }
     return trained;
 }
@@ -652,6 +656,35 @@ AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Ari
     return attack_boxes(against_poison(std::move(problem), seed), seed, records_too_few);
 }
 
+namespace {
+
+/// What one record more or less may not do to a query's evidence; empty: nothing of it.
+std::string jump_between(const Evidence& a, const Evidence& b) {
+    if (std::abs(a.distance - b.distance) > 1)
+        return "distance jumped from " + std::to_string(a.distance) + " to " + std::to_string(b.distance);
+    if (a.distance >= 1 && a.label != b.label) return "stable label changed";
+    for (std::size_t j = 0; j < a.class_distances.size(); ++j)
+        if (std::abs(a.class_distances[j] - b.class_distances[j]) > 1) return "class distance jumped";
+    return "";
+}
+
+/// Of predictions in steps of [0, 1].
+std::vector<Evidence> evidence_of_steps(const OutputBounder& bounder, const std::vector<LevelState>& boxes) {
+    constexpr std::size_t count = 25;
+    PredictionSteps steps({0, 1}, count);
+    for (const LevelState& box : boxes) steps.add_level(bounder.over(box.lower, box.upper));
+    std::vector<Evidence> evidence;
+    const Certificates& found = steps.certificates();
+    for (std::size_t q = 0; q < found.labels.size(); ++q) {
+        const auto first = found.class_distances.begin() + static_cast<std::ptrdiff_t>(q * count);
+        evidence.push_back(
+            {static_cast<int>(count), found.labels[q], found.distances[q], {first, first + count}});
+    }
+    return evidence;
+}
+
+}  // namespace
+
 AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic) {
     AttackProblem problem = draw_problem(seed, arithmetic);
     Choices choices(seed ^ 0x4e6);
@@ -683,6 +716,18 @@ AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic) {
         }
         double& tightness = report.tightness["regression"];
         tightness = std::max(tightness, reached(boxes[0], moved, boxes[k]));
+    }
+    const Relation relation = problem.settings.certificate.relation;
+    if (relation != Relation::add_remove && relation != Relation::substitute) return report;
+    const std::vector<Evidence> ours = evidence_of_steps(bounder, boxes),
+                                theirs = evidence_of_steps(bounder,
+                                                           train_boxes(problem, neighbours[0], 0,
+                                                                       problem.settings.certificate.levels));
+    for (std::size_t q = 0; q < ours.size(); ++q) {
+        const std::string jump = jump_between(ours[q], theirs[q]);
+        if (!jump.empty())
+            report.violations.push_back(label_of(problem, seed) + "prediction " + std::to_string(q) + ": " +
+                                        jump);
     }
     return report;
 }
@@ -736,17 +781,8 @@ AttackReport attack_neighbour(AttackProblem problem, std::uint64_t seed, double 
         }
     }
     for (std::size_t q = 0; q < problem.queries.size(); ++q) {
-        const Evidence& a = ours.evidence[q];
-        const Evidence& b = theirs.evidence[q];
-        if (std::abs(a.distance - b.distance) > 1)
-            violated("distance of query " + std::to_string(q) + " jumped from " + std::to_string(a.distance) +
-                     " to " + std::to_string(b.distance));
-        if (a.distance >= 1 && a.label != b.label)
-            violated("stable label of query " + std::to_string(q) + " changed");
-        for (std::size_t j = 0; j < a.class_distances.size(); ++j) {
-            if (std::abs(a.class_distances[j] - b.class_distances[j]) > 1)
-                violated("class distance of query " + std::to_string(q) + " jumped");
-        }
+        const std::string jump = jump_between(ours.evidence[q], theirs.evidence[q]);
+        if (!jump.empty()) violated("query " + std::to_string(q) + ": " + jump);
     }
     for (int trial = 0; problem.input_radius > 0 && trial < 30; ++trial) {
         const std::vector<int> labels =

@@ -2,6 +2,9 @@
 
 #include "jobs/program/queries.hpp"
 #include "jobs/program/ranks.hpp"
+#include "jobs/program/transport.hpp"
+#include "kernels/base/error.hpp"
+#include "models/certify/prediction_steps.hpp"
 
 namespace holdfast {
 std::vector<Evidence> PaidEvidence::of(std::span<const std::size_t> paid) const {
@@ -25,7 +28,17 @@ void PaidEvidence::done() const {
 }
 
 std::vector<Certificates> PaidEvidence::certificates(std::span<const std::size_t> paid) const {
-    return certify_members(context_, run_, questions_.chosen(paid), Asker::release);
+    const Questions chosen = questions_.chosen(paid);
+    if (!run_.network.is_regression()) return certify_members(context_, run_, chosen, Asker::release);
+    PredictionSteps steps(run_.manifest.dataset.target_range, steps_);
+    const auto [first, last] = share_of(context_.world, chosen.rows.size());
+    const bool has_boxes = run_.certificate->output_bounds(
+        0, run_.features(part_of(chosen.rows, first, last)), choose_device(run_.how.backend, context_.world),
+        [&](std::size_t, const OutputBounds& bounds) {
+            steps.add_level({gathered(context_.world, bounds.lower), gathered(context_.world, bounds.upper)});
+        });
+    ensure(has_boxes, "answers of a regression rest on boxes");
+    return {steps.certificates()};
 }
 
 }  // namespace holdfast

@@ -17,7 +17,8 @@ namespace holdfast {
 
 /// What the options ask for.
 struct ReleaseRequest {
-    std::string run, queries, answer = "row", ledger, mechanism = default_mechanism().name;
+    std::string run, queries, answer = "row", ledger;
+    std::string mechanism;  ///< "": the usual one
     double epsilon = 0, delta = 0;
     std::optional<double> threshold;  ///< of a mechanism that takes one
     std::uint64_t first = 0;
@@ -27,6 +28,7 @@ struct ReleaseRequest {
     double total_epsilon = 0, total_delta = 0;
     std::string by = "auto";  ///< with a total: "auto", "session", "batch" or a mechanism
     std::string aggregate;    ///< of the distances of all queries, in place of labels
+    std::size_t steps = 0;    ///< of a regression's predictions; 0: of a classifier, or as many as usual
 };
 
 /// What every way of answering has before anything is charged; all of it public but what `evidence`
@@ -40,6 +42,8 @@ struct Release {
 
     const std::string& dataset() const { return run.manifest.dataset.digest; }
     bool ensemble() const { return run.members() > 1; }
+    /// Among how many answers a mechanism chooses.
+    int classes() const { return static_cast<int>(request.steps > 0 ? request.steps : run.classes()); }
 };
 
 /// A mechanism of public parameters that this run can feed. Errors (usage).

@@ -211,13 +211,14 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
 }
 
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query) {
+    const std::size_t classes = member.class_distances.size() / member.labels.size();
     Evidence evidence;
-    evidence.classes = static_cast<int>(run.classes());
+    evidence.classes = static_cast<int>(classes);
     evidence.label = member.labels[query];
     evidence.distance = member.distances[query];
     evidence.cap = run.cap();
     evidence.sparse_distance = run.levels()[static_cast<std::size_t>(member.distances[query])];
-    const std::span<const std::int64_t> costs = class_distances_of(member, run.classes(), query);
+    const std::span<const std::int64_t> costs = class_distances_of(member, classes, query);
     evidence.class_distances.assign(costs.begin(), costs.end());
     return evidence;
 }

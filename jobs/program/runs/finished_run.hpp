@@ -58,7 +58,8 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
 /// What a mechanism can be fed with, from single models or the ensemble. Public.
 AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
 
-/// What a mechanism may look at, for one query: of a single member, and of the ensemble.
+/// What a mechanism may look at, for one query: of a single member, whose certificates know how many classes
+/// there are, and of the ensemble.
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);
 Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query);
 
