@@ -10,8 +10,8 @@
 namespace holdfast {
 
 /// A regression's predictions as answers to choose from: class j is the j-th of so many equal steps of their
-/// public range, as far away as the first level whose box reaches it (models/mathematics.md, prediction
-/// steps).
+/// public range, as far away as the first level whose box reaches it
+/// (models/mathematics.md, prediction steps).
 class PredictionSteps {
   public:
     static constexpr std::size_t most = 4096;

@@ -395,11 +395,8 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
                      ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
                      : std::vector<std::int64_t>()});
         }
-        trained.evidence.push_back({.classes = static_cast<int>(count),
-                                    .label = found.labels[q],
-                                    .distance = found.distances[q],
-                                    .class_distances = {first, first + count},
-                                    .votes = {}});
+        trained.evidence.push_back(
+            aggregate(answers, static_cast<int>(classes), problem.settings.certificate.levels));
     }
     return trained;
 }
@@ -677,8 +674,11 @@ std::vector<Evidence> evidence_of_steps(const OutputBounder& bounder, const std:
     const Certificates& found = steps.certificates();
     for (std::size_t q = 0; q < found.labels.size(); ++q) {
         const auto first = found.class_distances.begin() + static_cast<std::ptrdiff_t>(q * count);
-        evidence.push_back(
-            {static_cast<int>(count), found.labels[q], found.distances[q], {first, first + count}});
+        Evidence& one = evidence.emplace_back();
+        one.classes = static_cast<int>(count);
+        one.label = found.labels[q];
+        one.distance = found.distances[q];
+        one.class_distances.assign(first, first + count);
     }
     return evidence;
 }
