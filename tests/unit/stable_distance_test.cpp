@@ -464,6 +464,15 @@ TEST(PredictionSteps, AreAsFarAsTheFirstLevelThatReachesThem) {
     }
 }
 
+TEST(PredictionSteps, CountLeadingLevelsAlone) {
+    PredictionSteps steps({0, 1}, 2);
+    steps.add_level({{0.1}, {0.1}});
+    steps.add_level({{0.1}, {0.9}});
+    steps.add_level({{0.1}, {0.2}});  // as no nested box does
+    EXPECT_EQ(steps.certificates().distances, (std::vector<std::int64_t>{0}));
+    EXPECT_EQ(steps.certificates().class_distances, (std::vector<std::int64_t>{0, 1}));
+}
+
 TEST(PredictionSteps, NeverFallAndHoldTheirMiddles) {
     for (const std::size_t count : {std::size_t{2}, std::size_t{7}, PredictionSteps::most}) {
         const PredictionSteps steps({0.1, 0.7}, count);
