@@ -49,7 +49,7 @@ table() { echo id,a,b,y; for ((i = 1; i <= $1; ++i)); do echo "$i,0.$((i * 37 % 
 table 60 > base.csv
 "$holdfast" import base.csv --label y --id id --population others --out others.h5 --quiet > /dev/null || fail "cannot import"
 expect 2 'no such ledger' with a/data.h5 none.db --out refused
-expect 2 'no such ledger' "$holdfast" train --data a/data.h5 "${noisy[@]}" --out refused
+expect 2 'no ledger is named.*account --ledger a/data.ledger --data a/data.h5 --budget EPSILON; then --ledger a/data.ledger' "$holdfast" train --data a/data.h5 "${noisy[@]}" --out refused
 expect 2 'public number' with others.h5 a/ledger.db --out refused
 expect 2 'no population of the data' with others.h5 a/ledger.db --out refused --set training.expected_records=400
 [[ -z $(ls -A refused 2> /dev/null) ]] || fail "a run that nobody pays for left a folder"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "jobs/program/next_command.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/measure/constants.hpp"
 
@@ -25,13 +26,15 @@ Relation counted_by(const Account& account) {
     return account.relation == name_of(Relation::substitute) ? Relation::substitute : Relation::add_remove;
 }
 
-void require_ledger(const std::string& path) {
+void require_ledger(const std::string& path, const std::string& data) {
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return;
-    throw Error(ExitCode::usage, "no such ledger",
-                "its owner opens an account first: holdfast account --ledger " + path +
-                    " --data FILE --budget EPSILON",
-                path);
+    const std::string ledger = path.empty() ? beside_dataset(data, ".ledger") : path;
+    throw Error(ExitCode::usage,
+                path.empty() ? "what is published is paid for, and no ledger is named" : "no such ledger",
+                "its owner opens an account first: holdfast account --ledger " + ledger + " --data " + data +
+                    " --budget EPSILON" + (path.empty() ? "; then --ledger " + ledger : ""),
+                path.empty() ? "--ledger" : path);
 }
 
 void check_payer(const Ledger& ledger, const Payee& payee) {

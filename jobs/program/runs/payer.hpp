@@ -23,8 +23,8 @@ std::string held_population(const std::string& population);
 /// The neighbours that an account counts: add_remove or substitute.
 Relation counted_by(const Account& account);
 
-/// Nobody but its owner makes a ledger. Error (usage).
-void require_ledger(const std::string& path);
+/// Nobody but its owner makes a ledger. data: what it is to pay for. Error (usage).
+void require_ledger(const std::string& path, const std::string& data = "FILE");
 
 /// Can the population of the data pay? Error (usage): it belongs to none in this ledger, its account counts
 /// other neighbours, the public records were not checked (holdfast account --public), or the constants that

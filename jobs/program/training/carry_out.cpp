@@ -187,7 +187,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
     const std::optional<Payment> payment = request.paid ? std::nullopt : kind.payment(settings, facts);
-    if (payment) require_ledger(request.ledger);
+    if (payment) require_ledger(request.ledger, request.data);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
     require_keepable(request.keep, settings, kind.secret);
