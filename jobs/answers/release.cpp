@@ -15,6 +15,7 @@
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/prediction_steps.hpp"
 
@@ -75,16 +76,19 @@ ReleaseRequest settled(ReleaseRequest request, const FinishedRun& run, bool each
     require(run.manifest.dataset.target_range != default_feature_range,
             "numbers are given in steps of their public range, and nobody has stated it",
             "import the table with --target-range, and train again", "--steps");
+    const std::optional<Schema> schema = run.schema();
+    require(!schema || !schema->found, "its range was found in the records, and would be given with the numbers",
+            "state it: holdfast schema writes one to be filled in; import and train by that", "--steps");
     if (request.steps == 0) request.steps = usual_steps;
     return request;
 }
 
 /// Names of the questions in the ledger: the same query in other steps is another question.
-std::vector<Digest> digests_of(const Questions& questions, std::size_t steps) {
+std::vector<Digest> digests_of(const Questions& questions, FeatureRange range, std::size_t steps) {
     std::vector<Digest> digests = query_digests(questions);
+    const std::string in = printed("%zu steps of %a to %a", steps, range.low, range.high);
     if (steps > 0)
-        for (Digest& digest : digests)
-            digest = bag_digest(std::to_string(steps) + " steps", std::span(&digest, 1));
+        for (Digest& digest : digests) digest = bag_digest(in, std::span(&digest, 1));
     return digests;
 }
 
@@ -114,12 +118,16 @@ void release(const Context& context, const ReleaseRequest& options) {
 
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
     // nothing.
+    constexpr std::size_t most_distances = std::size_t{1} << 27;  // a gigabyte
+    if (request.steps * questions.size() > most_distances)
+        throw Error(ExitCode::usage, "so many steps of so many queries do not fit into memory",
+                    "ask fewer queries at a time, or in fewer steps", "--steps");
     Ledger ledger(request.ledger);
     check_payer(ledger,
                 {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
                  name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
-    const std::vector<Digest> digests = digests_of(questions, request.steps);
+    const std::vector<Digest> digests = digests_of(questions, run.manifest.dataset.target_range, request.steps);
     const Release release{context, request, run, digests, evidence};
     if (!request.aggregate.empty()) {
         release_aggregate(release, questions, ledger);

@@ -72,6 +72,12 @@ done
 cmp -s given1.txt given2.txt && [[ $(wc -l < given1.txt) == 20 && $(sort -u given1.txt | wc -l) -gt 3 ]] || fail "given: $(cat given1.txt given2.txt)"
 expect "a session" 2 'one by one' "$holdfast" release --queries-are-public --run run --queries surface.h5 --session a --epsilon 1 --delta 1e-6 --ledger l.db
 expect "a total" 2 'one by one' "$holdfast" release --queries-are-public --run run --queries surface.h5 --total-epsilon 1 --ledger l.db
+# A range that was found in the records is two of them.
+{ echo id,a,b,y; awk 'BEGIN { srand(1); for (i = 0; i < 60; ++i) printf "%d,%f,%f,%f\n", i, rand(), rand(), 100 * rand() }'; } > t.csv
+"$holdfast" schema t.csv --label y --regression --id id --from-data --out t.toml --quiet > out.txt 2> err.txt || fail "schema: $(cat err.txt)"
+"$holdfast" import t.csv --schema t.toml --expected-records 60 --out t.h5 --quiet > out.txt 2> err.txt || fail "import: $(cat err.txt)"
+"$holdfast" train --data t.h5 "${settings[@]}" --out found > out.txt 2> err.txt || fail "train: $(cat err.txt)"
+expect "a range that was found" 2 'found in the records' "$holdfast" release --queries-are-public --run found --queries t.h5:train --epsilon 1 --ledger l.db
 expect "one step" 2 'steps' "$holdfast" release --queries-are-public --run run --queries surface.h5 --epsilon 1 --steps 1 --ledger l.db
 
 # Of a classifier on request, and nothing else changes.
