@@ -77,7 +77,8 @@ ReleaseRequest settled(ReleaseRequest request, const FinishedRun& run, bool each
             "numbers are given in steps of their public range, and nobody has stated it",
             "import the table with --target-range, and train again", "--steps");
     const std::optional<Schema> schema = run.schema();
-    require(!schema || !schema->found, "its range was found in the records, and would be given with the numbers",
+    require(!schema || !schema->found,
+            "its range was found in the records, and would be given with the numbers",
             "state it: holdfast schema writes one to be filled in; import and train by that", "--steps");
     if (request.steps == 0) request.steps = usual_steps;
     return request;
@@ -127,7 +128,8 @@ void release(const Context& context, const ReleaseRequest& options) {
                 {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
                  name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
-    const std::vector<Digest> digests = digests_of(questions, run.manifest.dataset.target_range, request.steps);
+    const std::vector<Digest> digests =
+        digests_of(questions, run.manifest.dataset.target_range, request.steps);
     const Release release{context, request, run, digests, evidence};
     if (!request.aggregate.empty()) {
         release_aggregate(release, questions, ledger);
