@@ -34,7 +34,8 @@ std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const Gradie
 /// The steps of a training, of those layers that each moves (models/mathematics.md, layers that stay).
 class LayerwiseStep {
   public:
-    LayerwiseStep(const TrainingPlan& plan, const Optimiser& optimiser) : plan_(plan), optimiser_(optimiser) {}
+    LayerwiseStep(const TrainingPlan& plan, const Optimiser& optimiser)
+        : plan_(plan), optimiser_(optimiser) {}
 
     bool moves(std::size_t layer, std::int64_t step) const {
         return plan_.settings.training.moves(layer, step);
@@ -101,7 +102,8 @@ class ChargesPerEpoch final : public Charges {
     void advance(std::int64_t step, double normaliser) override {
         const bool first_of_epoch = step % batches_ == 0;
         for (const Response& response : responses_) {
-            if (step_.moves(response.layer, step)) response.moved_by->advance(step, normaliser, first_of_epoch);
+            if (step_.moves(response.layer, step))
+                response.moved_by->advance(step, normaliser, first_of_epoch);
         }
     }
 
