@@ -230,8 +230,7 @@ bool equal_from(std::size_t first, std::size_t end, const LevelState& one, const
                                         b.begin() + static_cast<std::ptrdiff_t>(first)));
     };
     return same(one.lower, other.lower) && same(one.upper, other.upper) &&
-           same(one.lower_slots, other.lower_slots) && same(one.charged_lower, other.charged_lower) &&
-           same(one.charged_upper_slots, other.charged_upper_slots);
+           same(one.lower_slots, other.lower_slots) && same(one.upper_slots, other.upper_slots);
 }
 
 // By the definition: a layer takes the steps of the whole network while it moves, and none from then on.
