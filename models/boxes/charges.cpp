@@ -31,21 +31,54 @@ std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const Gradie
     return entries;
 }
 
+/// The steps of a training, of those layers that each moves (models/mathematics.md, layers that stay).
+class LayerwiseStep {
+  public:
+    LayerwiseStep(const TrainingPlan& plan, const Optimiser& optimiser)
+        : plan_(plan), optimiser_(optimiser) {}
+
+    bool moves(std::size_t layer, std::int64_t step) const {
+        return plan_.settings.training.moves(layer, step);
+    }
+    void operator()(std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
+                    const LevelSums& sums) const {
+        const Network& network = plan_.network;
+        for (std::size_t l = 0; l < network.layers().size(); ++l) {
+            if (!moves(l, step)) continue;
+            const std::size_t first = network.offset(l), count = network.layers()[l].parameters();
+            const auto part = [&](const BoxEnd& end) {  // an optimiser has one slot a parameter, or none
+                return BoxEnd{end.parameters.subspan(first, count),
+                              end.slots.empty() ? end.slots : end.slots.subspan(first, count)};
+            };
+            LevelSums of_layer;
+            of_layer.lower = sums.lower.subspan(first, count);
+            of_layer.upper = sums.upper.subspan(first, count);
+            step_ends(optimiser_, step, normaliser, part(lower), part(upper), of_layer);
+        }
+    }
+
+  private:
+    const TrainingPlan& plan_;
+    const Optimiser& optimiser_;
+};
+
 /// Records act once an epoch: the state is a core, charged nothing, and T^k is the core +- k R_t.
 class ChargesPerEpoch final : public Charges {
   public:
     ChargesPerEpoch(const TrainingPlan& plan, const Optimiser& optimiser, const GradientScale& scale)
-        : optimiser_(optimiser),
+        : step_(plan, optimiser),
           batches_(plan.settings.training.batches),
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(replaces(plan.settings.certificate.relation) ? 2 : 1),
           response_of_(plan.network.parameters()) {
         const std::vector<std::int64_t> entries = largest_entries(plan, scale);
-        std::map<std::int64_t, std::size_t> known;
-        for (std::size_t p = 0; p < entries.size(); ++p) {
-            const auto [at, first] = known.try_emplace(entries[p], responses_.size());
-            if (first) responses_.push_back(optimiser.impulse_response(entries[p]));
-            response_of_[p] = at->second;
+        std::map<std::pair<std::size_t, std::int64_t>, std::size_t> known;
+        for (std::size_t l = 0, p = 0; l < plan.network.layers().size(); ++l) {
+            for (const std::size_t end = p + plan.network.layers()[l].parameters(); p < end; ++p) {
+                const auto [at, first] = known.try_emplace({l, entries[p]}, responses_.size());
+                if (first) responses_.push_back({l, optimiser.impulse_response(entries[p])});
+                response_of_[p] = at->second;
+            }
         }
     }
 
@@ -53,7 +86,7 @@ class ChargesPerEpoch final : public Charges {
         LevelState box{level.k, level.lower, level.upper, {}, {}};
         if (level.k == 0) return box;
         std::vector<std::int64_t> radii;
-        for (const auto& response : responses_) radii.push_back(response->radius());
+        for (const auto& response : responses_) radii.push_back(response.moved_by->radius());
         for (std::size_t p = 0; p < box.lower.size(); ++p) {
             const std::int64_t radius = radii[response_of_[p]];
             box.lower[p] = widened_lower(box.lower[p], radius, reach_ * level.k);
@@ -64,19 +97,25 @@ class ChargesPerEpoch final : public Charges {
     std::int64_t selected(std::int64_t) const override { return 0; }
     void update(std::int64_t step, double normaliser, LevelState& level, LevelSums& sums,
                 const Communicator&) const override {
-        step_ends(optimiser_, step, normaliser, {level.lower, level.lower_slots},
-                  {level.upper, level.upper_slots}, sums);
+        step_(step, normaliser, {level.lower, level.lower_slots}, {level.upper, level.upper_slots}, sums);
     }
     void advance(std::int64_t step, double normaliser) override {
         const bool first_of_epoch = step % batches_ == 0;
-        for (const auto& response : responses_) response->advance(step, normaliser, first_of_epoch);
+        for (const Response& response : responses_) {
+            if (step_.moves(response.layer, step))
+                response.moved_by->advance(step, normaliser, first_of_epoch);
+        }
     }
 
   private:
-    const Optimiser& optimiser_;
+    struct Response {
+        std::size_t layer;
+        std::unique_ptr<ImpulseResponse> moved_by;
+    };
+    LayerwiseStep step_;
     std::int64_t batches_, reach_;
-    std::vector<std::size_t> response_of_;                     // [parameters]
-    std::vector<std::unique_ptr<ImpulseResponse>> responses_;  // one of each Gamma there is
+    std::vector<std::size_t> response_of_;  // [parameters]
+    std::vector<Response> responses_;       // one of each layer and Gamma there are
 };
 
 /// Records act in every batch: the state is T^k, and the sum over a neighbour's records lies in
@@ -84,7 +123,7 @@ class ChargesPerEpoch final : public Charges {
 class ChargesPerBatch final : public Charges {
   public:
     ChargesPerBatch(const TrainingPlan& plan, const Optimiser& optimiser, const GradientScale& scale)
-        : optimiser_(optimiser),
+        : step_(plan, optimiser),
           relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
           entries_(largest_entries(plan, scale)),
@@ -97,8 +136,7 @@ class ChargesPerBatch final : public Charges {
     void update(std::int64_t step, double normaliser, LevelState& level, LevelSums& sums,
                 const Communicator& ranks) const override {
         charge(level.k, sums, ranks);
-        step_ends(optimiser_, step, normaliser, {level.lower, level.lower_slots},
-                  {level.upper, level.upper_slots}, sums);
+        step_(step, normaliser, {level.lower, level.lower_slots}, {level.upper, level.upper_slots}, sums);
     }
     void advance(std::int64_t, double) override {}
 
@@ -136,7 +174,7 @@ class ChargesPerBatch final : public Charges {
         }
     }
 
-    const Optimiser& optimiser_;
+    LayerwiseStep step_;
     Relation relation_;
     bool exactly_k_go_;
     std::vector<std::int64_t> entries_;  // [parameters]: Gamma
@@ -148,7 +186,7 @@ class ChargesPerBatch final : public Charges {
 class ChargesOfBoth final : public Charges {
   public:
     ChargesOfBoth(const TrainingPlan& plan, const Optimiser& optimiser, const GradientScale& scale)
-        : optimiser_(optimiser), per_epoch_(plan, optimiser, scale), per_batch_(plan, optimiser, scale) {}
+        : step_(plan, optimiser), per_epoch_(plan, optimiser, scale), per_batch_(plan, optimiser, scale) {}
 
     LevelState box(const LevelState& level) const override {
         LevelState box = per_epoch_.box(level);
@@ -168,13 +206,13 @@ class ChargesOfBoth final : public Charges {
         per_batch_.charge(level.k, sums, ranks);
         level.charged_lower = std::move(common.lower);
         level.charged_upper = std::move(common.upper);
-        step_ends(optimiser_, step, normaliser, {level.charged_lower, level.charged_lower_slots},
-                  {level.charged_upper, level.charged_upper_slots}, sums);
+        step_(step, normaliser, {level.charged_lower, level.charged_lower_slots},
+              {level.charged_upper, level.charged_upper_slots}, sums);
     }
     void advance(std::int64_t step, double normaliser) override { per_epoch_.advance(step, normaliser); }
 
   private:
-    const Optimiser& optimiser_;
+    LayerwiseStep step_;
     ChargesPerEpoch per_epoch_;
     ChargesPerBatch per_batch_;
 };

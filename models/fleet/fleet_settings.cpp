@@ -33,6 +33,9 @@ void check_fleet(const Settings& settings) {
         refuse("a fleet trains on no public records",
                "leave training.public_batch_size and training.public_steps out",
                "training.public_batch_size");
+    if (!training.layer_steps.empty())
+        refuse("every step of a fleet moves every layer", "leave training.layer_steps out",
+               "training.layer_steps");
     if (!settings.certificate.product.exact())
         refuse("the networks of a fleet are points, of which interval products are exact",
                "leave certificate.product out", "certificate.product");

@@ -314,6 +314,27 @@ void check_public_records(const Settings& settings) {
                "set training.public_batch_size", "training.public_steps");
 }
 
+/// Of a noisy step every layer has its noise, and a fleet's members step side by side.
+void check_layer_steps(const Settings& settings) {
+    const std::size_t listed = settings.training.layer_steps.size(),
+                      hidden = settings.network.hidden_layers(1).size();
+    if (listed == 0) return;
+    if (settings.training.kind != "boxes")
+        refuse("layers that stay after some steps are of training.kind = \"boxes\"",
+               "leave training.layer_steps out", "training.layer_steps");
+    if (listed > hidden)
+        refuse("steps of " + std::to_string(listed) + " layers, and the network has " +
+                   std::to_string(hidden) + " before its last, which always moves",
+               "list one number for each hidden layer, or for the first of them", "training.layer_steps");
+}
+
+std::vector<std::int64_t> layer_steps_of(const nlohmann::json& value) {
+    if (!value.is_array()) throw "is " + value.dump() + ", not a list of steps, one of each hidden layer";
+    std::vector<std::int64_t> steps;
+    for (const nlohmann::json& one : value) steps.push_back(whole_number(one, 0, 1000000000));
+    return steps;
+}
+
 /// Numbers of weight_unit, rounded down.
 std::vector<double> class_weights_of(const nlohmann::json& value) {
     if (!value.is_array()) throw "is " + value.dump() + ", not a list of weights, one of each class";
@@ -474,6 +495,12 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                 "steps of public records alone, public_batch_size each, before the first of private ones: "
                 "they cost nothing and widen no box",
                 &S::public_steps, 0, 1000000000),
+        option("layer_steps",
+               "of each hidden layer, in order: how many steps move it, from the first on; then it stays. "
+               "[0, 1]: the "
+               "first stays as it starts, the second takes one step. Layers that stay widen no further: with "
+               "depth that is most of what boxes lose. []: every step moves every layer",
+               &S::layer_steps, layer_steps_of),
         integer("seed", "public seed of the initial weights and the assignment", &S::seed, 0),
         choice<S>(
             "precision",
@@ -679,6 +706,7 @@ void check(const Settings& settings) {
         check_budget(settings);
     }
     check_public_records(settings);
+    check_layer_steps(settings);
     check_poison(settings);
     if (settings.training.weighs_rows()) check_rows(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);

@@ -62,6 +62,11 @@ struct TrainingSettings {
 
     Arithmetic arithmetic() const { return {precision, static_cast<int>(activation_bits)}; }
     std::int64_t steps() const { return epochs * batches; }
+    /// Of hidden layers, from the first: so many steps move it, and then it stays; others always move.
+    std::vector<std::int64_t> layer_steps = {};
+    bool moves(std::size_t layer, std::int64_t step) const {
+        return layer >= layer_steps.size() || step < layer_steps[layer];
+    }
     double learning_rate_at(std::int64_t step) const;
     /// Whether a step needs more of the velocity than what a gradient alone has left in it.
     bool averaged_momentum() const { return momentum > 0 && (l2 > 0 || dampening > 0 || nesterov); }

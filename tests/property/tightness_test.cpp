@@ -18,6 +18,7 @@ struct TightnessProblem {
     Relation relation = Relation::add_remove;
     ChargeRule charge_rule = ChargeRule::per_epoch;
     std::int64_t records, batches = 2, k = 1;
+    std::vector<std::int64_t> hidden = {4}, layer_steps = {};
 };
 
 /// Of one layer after one step, mean widths over its parameters.
@@ -109,7 +110,8 @@ void each_change(Relation relation, const std::vector<Person>& people, std::size
 
 TrainingPlan plan_of(const TightnessProblem& problem, std::int64_t levels) {
     Settings settings;
-    settings.network.hidden = {4};
+    settings.network.hidden = problem.hidden;
+    settings.training.layer_steps = problem.layer_steps;
     settings.training.epochs = 3;
     settings.training.batches = problem.batches;
     settings.training.learning_rate = 1.0;
@@ -192,6 +194,36 @@ TEST(Tightness, EveryNeighbourIsHeld) {
             }
         }
     }
+}
+
+/// How many times as wide as what the neighbours reached the boxes of the last layer are, at the end.
+double ratio_at_the_end(const Tightness& tightness) {
+    return tightness.rows.back().box / tightness.rows.back().reached;
+}
+
+TEST(Tightness, OfDeepBoxesIsWonBackByLayersThatStay) {
+    const auto of = [](const std::vector<std::int64_t>& layer_steps) {
+        TightnessProblem problem{.records = 12};
+        problem.hidden = {4, 4};
+        problem.layer_steps = layer_steps;
+        return tightness_of(problem);
+    };
+    const Tightness whole = of({}), one_step = of({1, 1}), frozen_first = of({0, 1}), frozen = of({0, 0});
+    for (const Tightness* tightness : {&whole, &one_step, &frozen_first, &frozen})
+        EXPECT_TRUE(tightness->held);
+    for (std::size_t row = 0; row < frozen.rows.size(); ++row) {
+        const bool is_first = row % 3 == 0, is_last = row % 3 == 2;
+        EXPECT_EQ(frozen.rows[row].box > 0, is_last);
+        EXPECT_EQ(frozen_first.rows[row].box > 0, !is_first);
+    }
+    RecordProperty("every step moves all", std::to_string(ratio_at_the_end(whole)));
+    RecordProperty("one step", std::to_string(ratio_at_the_end(one_step)));
+    RecordProperty("the first stays, the second takes one", std::to_string(ratio_at_the_end(frozen_first)));
+    RecordProperty("both stay", std::to_string(ratio_at_the_end(frozen)));
+    EXPECT_GT(ratio_at_the_end(whole), 3.5);
+    EXPECT_LT(ratio_at_the_end(one_step), 2.5);
+    EXPECT_LT(ratio_at_the_end(frozen_first), 2.5);
+    EXPECT_LT(ratio_at_the_end(frozen), 2);
 }
 
 TEST(Tightness, TwoChangesReachFurtherThanOne) {

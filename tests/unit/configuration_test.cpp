@@ -63,6 +63,7 @@ json other_value(const Option& option, const Configuration& configuration) {
 /// What must be set too for another value of an option to be accepted.
 std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.public_steps") return {{"training.public_batch_size", 10}};
+    if (key == "training.layer_steps") return {{"network.hidden", json::array({4, 4})}};
     if (key == "training.batching") return {{"training.batch_size", 10}};
     if (key == "training.activation_bits") return {{"training.precision", "fixed"}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
@@ -168,8 +169,9 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
         if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({nan})});
         if (before.is_array() && option.key != "network.layers") wrong.push_back(json::array({"1"}));
         if (before.is_array() && option.key != "features.edges")  // a list of any numbers
-            wrong.insert(wrong.end(),
-                         {json::array({0}), json::array({-1}), json::array({1.5}), json::array({INT64_MAX})});
+            wrong.insert(wrong.end(), {json::array({-1}), json::array({1.5}), json::array({INT64_MAX})});
+        if (before.is_array() && option.key != "features.edges" && option.key != "training.layer_steps")
+            wrong.push_back(json::array({0}));
         if (before.is_string()) wrong.insert(wrong.end(), {7, json::array({"auto"}), true});
         for (const json& value : wrong) {
             Configuration settings;
@@ -255,6 +257,10 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"training.precision=single", "certificate.product=[\"exact\",\"nguyen\"]"},
         {"training.public_steps=3"},
         {"training.kind=convex", "network.hidden=[]", "training.public_batch_size=3"},
+        {"training.layer_steps=[1,1]", "network.hidden=[4]"},
+        {"training.layer_steps=[-1]"},
+        {"training.layer_steps=1"},
+        {"training.layer_steps=[1]", "training.kind=noisy", "clip.kind=norm"},
         {"training.precision=single", "certificate.product=rump"},
         {"training.precision=single", "clip.gamma=1e-30"},
         {"training.precision=single", "clip.kind=factored", "clip.delta_limit=1e-30"},

@@ -205,6 +205,70 @@ TEST(Layers, WithoutBiasKeepItAt0InEveryBox) {
     }
 }
 
+struct Trained {
+    LevelState state, box;
+};
+
+/// [steps]: of the greatest level, after every step.
+std::vector<Trained> each_step(const Settings& settings) {
+    const Records none{FeatureMatrix(16, true), {}, {}, {}};
+    const TrainingPlan plan = plan_of(settings);
+    MemberTrainer trainer(plan, images(), none, MemberTrainer::fresh_state(plan, 0));
+    std::vector<Trained> steps;
+    while (!trainer.done()) {
+        trainer.step(*make_serial_communicator());
+        steps.push_back({trainer.state().levels.back(), trainer.box(plan.levels.size() - 1)});
+    }
+    return steps;
+}
+
+bool equal_from(std::size_t first, std::size_t end, const LevelState& one, const LevelState& other) {
+    const auto same = [&](const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+        return a.size() == b.size() &&
+               (a.empty() || std::equal(a.begin() + static_cast<std::ptrdiff_t>(first),
+                                        a.begin() + static_cast<std::ptrdiff_t>(end),
+                                        b.begin() + static_cast<std::ptrdiff_t>(first)));
+    };
+    return same(one.lower, other.lower) && same(one.upper, other.upper) &&
+           same(one.lower_slots, other.lower_slots) && same(one.upper_slots, other.upper_slots);
+}
+
+// By the definition: a layer takes the steps of the whole network while it moves, and none from then on.
+TEST(Layers, ThatStayAreWhatTheirLastStepLeft) {
+    for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both}) {
+        Settings settings = of_images(Relation::add_remove, rule);
+        settings.training.l2 = 0.01;
+        settings.training.l1 = 0.001;
+        const std::vector<Trained> whole = each_step(settings);
+        settings.training.layer_steps = {0, 3};
+        const Network network = plan_of(settings).network;
+        const std::size_t second = network.offset(1), last = network.offset(2), end = network.parameters();
+        const std::vector<std::int64_t> initial = plan_of(settings).initial_parameters(0);
+        const std::vector<Trained> steps = each_step(settings);
+        for (std::size_t step = 0; step < steps.size(); ++step) {
+            const LevelState& box = steps[step].box;
+            EXPECT_TRUE(std::equal(initial.begin(), initial.begin() + static_cast<std::ptrdiff_t>(second),
+                                   box.lower.begin()));
+            EXPECT_TRUE(equal_from(0, second, box, {box.k, box.upper, box.upper, {}, {}}));
+            if (step < 3) continue;
+            EXPECT_TRUE(equal_from(second, last, steps[step].state, steps[2].state));
+            EXPECT_TRUE(equal_from(second, last, box, steps[2].box));
+            EXPECT_FALSE(equal_from(last, end, box, steps[2].box));
+        }
+        // The first step is that of the whole network from one point.
+        EXPECT_TRUE(equal_from(second, end, steps[0].state, whole[0].state));
+        // And the one behind a common state, of the layers that still move.
+        settings.training.layer_steps = {3, 3};
+        const std::vector<Trained> common = each_step(settings);
+        for (std::size_t step = 0; step < 3; ++step) {
+            EXPECT_TRUE(equal_from(0, end, common[step].state, whole[step].state));
+            EXPECT_TRUE(equal_from(0, end, common[step].box, whole[step].box));
+        }
+        EXPECT_TRUE(equal_from(last, end, common[3].state, whole[3].state));
+        EXPECT_FALSE(equal_from(second, last, common[3].state, whole[3].state));
+    }
+}
+
 TEST(Layers, AStoppedTrainingWithDropoutGoesOnToTheSameBytes) {
     const Records none{FeatureMatrix(16, true), {}, {}, {}};
     const TrainingPlan plan = plan_of(of_images(Relation::add_remove, ChargeRule::per_epoch));

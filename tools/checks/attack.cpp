@@ -485,6 +485,19 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
 
 }  // namespace
 
+namespace {
+
+/// Of some problems: hidden layers that stay from some step on, or from the first.
+void draw_layer_steps(std::uint64_t seed, Settings& settings) {
+    Choices choices(seed ^ 0x57a7);
+    if (!choices.chance(0.4)) return;
+    const auto steps = static_cast<std::uint64_t>(settings.training.steps());
+    for (std::size_t layer = settings.network.hidden_layers(1).size(); layer > 0; --layer)
+        settings.training.layer_steps.push_back(static_cast<std::int64_t>(choices.below(steps + 1)));
+}
+
+}  // namespace
+
 AttackProblem draw_problem(std::uint64_t seed, Arithmetic arithmetic) {
     Choices choices(seed);
     Settings settings;
@@ -528,6 +541,7 @@ AttackProblem draw_problem(std::uint64_t seed, Arithmetic arithmetic) {
          --layer)
         settings.network.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
     const bool images = draw_images(seed, settings);
+    draw_layer_steps(seed, settings);
     const std::size_t features = images ? image_columns : 1 + choices.below(8),
                       count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
     // Public, and not the count: neighbours around any boundary of counts train alike.

@@ -273,25 +273,25 @@ WIDE_TABLE = {"network.input_shift": 0.5, "network.input_scale": 2, "training.ep
               "training.precision": "single", "clip.gamma": 0.003}
 
 
-def smallest_batches(here, budgets, relation="add_remove", rows_at_most=1):
+def smallest_batches(here, budgets, relation="add_remove", rows_at_most=1, depths=(1, 2, 3, 4), **changed):
     """{(depth, budget): smallest batch that keeps 95% or None}: the batch is halved and more until fewer stay. A fifth of the
     published records and of k: what counts is their quotient. With several rows each, persons are counted: of one layer."""
     records, k = here.small((1100000 if rows_at_most == 1 else 92000, 10), (4000, 2))
     data = here.made("synth", "tabular", "--records", records, "--test", here.small(3000, 300), "--features", 188,
                      "--positives", 0.5, "--seed", 1, "--rows-at-most", rows_at_most, "--out", OUT)
     smallest = {}
-    for depth in here.small((1, 2, 3, 4), (1,)) if rows_at_most == 1 else (1,):
+    for depth in here.small(depths, depths[:1]) if rows_at_most == 1 else (1,):
         for budget in budgets:
             smallest[depth, budget] = None
             for batches in here.small((1, 4, 16, 64, 128, 256, 512), (1, 2, 4, 8, 16)):
                 run = here.trained(data, {**WIDE_TABLE, "network.hidden": [128] * depth, "training.batches": batches,
                                           "certificate.budget": budget,
                                           "certificate.level_list": [k], "certificate.relation": relation,
-                                          "training.expected_records": records})
+                                          "training.expected_records": records, **changed})
                 accuracy, shares, _ = here.certified(run, data)
                 here.row(layers=depth, relation=relation, budget=budget, rows_at_most=rows_at_most,
                          batch=records // batches, of=records, k=k,
-                         stable=shares[k],
+                         stable=shares[k], **changed,
                          accuracy=accuracy, seconds=round(run.seconds, 1))
                 if shares[k] < 0.95:
                     break
@@ -313,6 +313,9 @@ def batches(here):
                              of=what["training.expected_records"], k=level["k"], stable=level["member"],
                              accuracy=json.loads((run / "evaluation.json").read_text())["accuracy"]["single"])
     persons = smallest_batches(here, ("per_batch",), rows_at_most=13)[1, "per_batch"]
+    for steps, rate in (([1, 1], 30), ([0, 1], 100)):  # hidden layers that stay
+        smallest_batches(here, ("per_epoch",), depths=(2,),
+                         **{"training.layer_steps": steps, "training.learning_rate": rate})
     shown = "; ".join(f"{depth} layers, {budget}: {batch or 'more than all'}" for (depth, budget), batch in smallest.items())
     shown += f"; in persons of up to 13 rows, 1 layer: {persons or 'more than all'}"
     depths = [smallest[depth, "per_batch"] or math.inf for depth in sorted({depth for depth, _ in smallest})]
