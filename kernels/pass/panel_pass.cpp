@@ -229,10 +229,8 @@ class PanelPass<Real>::Gradients {
 
     /// The scales of one layer's tensors.
     void scale_tensors(const LayerSquares& squares) {
-        for (std::size_t r = 0; r < panel_.count(); ++r) {
-            scales_.weights[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.weights[r]);
-            scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.biases[r]);
-        }
+        set_scales(squares.weights, scales_.weights);
+        set_scales(squares.biases, scales_.biases);
     }
     /// One scale for all of a record; squares are added in the order of the layers.
     void scale_records() {
@@ -246,8 +244,15 @@ class PanelPass<Real>::Gradients {
                 if (network_.layers[l].bias) whole[r] += squares.biases[r];
             }
         }
-        for (std::size_t r = 0; r < panel_.count(); ++r)
-            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, whole[r]);
+        set_scales(whole, scales_.weights);
+        std::copy_n(scales_.weights, panel_.count(), scales_.biases);
+    }
+    /// One for each record, or for all rows of a person clipped after; of one alone where clip_.rows is 0.
+    void set_scales(const SquareBounds* squares, RecordScale<Real>* scales) const {
+        const std::size_t rows = clip_.rows == 0 ? panel_.count() : clip_.rows;
+        const double limit = clip_.part * clip_.norm_limit;
+        for (std::size_t r = 0; r < panel_.count(); r += rows)
+            std::fill_n(scales + r, rows, scale_to<Real>(limit, std::span(squares + r, rows)));
     }
 
     PanelPass& pass_;
