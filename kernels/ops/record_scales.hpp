@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "kernels/ops/clip.hpp"
 
@@ -38,21 +36,15 @@ struct SquareBounds {
     }
 };
 
-/// min(1, limit / (norm + 1e-6)), as the AGT package has it; of a norm that is +infinity: 0.
-inline double scale_to(double limit, double norm) {
+/// min(1, limit / (norm + 1e-6)), as the AGT package has it; of a square that is +infinity: 0.
+inline double scale_to(double limit, double square) {
     constexpr double beside = 1e-6;
-    return std::min(1.0, limit / (norm + beside));
+    return std::min(1.0, limit / (std::sqrt(square) + beside));
 }
-/// Of one record; of a person's rows that are clipped together, by the sum of their norms: the norm of their
-/// sum may fall where a magnitude rises (models/mathematics.md, scales of a person).
 template <typename Real>
-RecordScale<Real> scale_to(double limit, std::span<const SquareBounds> rows) {
-    double least = 0, greatest = 0;
-    for (const SquareBounds& square : rows) {
-        least += std::sqrt(square.least);
-        greatest += std::sqrt(square.greatest);
-    }
-    return {static_cast<Real>(scale_to(limit, greatest)), static_cast<Real>(scale_to(limit, least))};
+RecordScale<Real> scale_to(double limit, const SquareBounds& square) {
+    return {static_cast<Real>(scale_to(limit, square.greatest)),
+            static_cast<Real>(scale_to(limit, square.least))};
 }
 
 }  // namespace holdfast

@@ -37,7 +37,7 @@ Vector scaled(const Vector& values, double limit) {
 std::pair<Vector, Vector> rule_of(const Vector& lower, const Vector& upper, double limit) {
     SquareBounds square;
     for (std::size_t i = 0; i < lower.size(); ++i) square.add(lower[i], upper[i]);
-    const RecordScale<double> scale = scale_to<double>(limit, {&square, 1});
+    const RecordScale<double> scale = scale_to<double>(limit, square);
     std::pair<Vector, Vector> box;
     for (std::size_t i = 0; i < lower.size(); ++i) {
         box.first.push_back(std::min(scale.least * lower[i], scale.greatest * lower[i]));
@@ -229,7 +229,7 @@ TEST_P(RecordScalesOf, ScaleAPointToItsNorm) {
             Vector values;
             for (const std::size_t at : tensor)
                 values.push_back(static_cast<double>(raw[layout.lower(0) + at]) * whole_unit);
-            const double scale = scale_to(problem.clip.norm_limit, norm(values));
+            const double scale = scale_to(problem.clip.norm_limit, norm(values) * norm(values));
             scaled_ones += scale < 1 ? 1 : 0;
             for (std::size_t i = 0; i < tensor.size(); ++i)
                 ASSERT_NEAR(static_cast<double>(ours[layout.lower(0) + tensor[i]]) * unit, scale * values[i],
