@@ -1,6 +1,7 @@
 #include "dist/data/dataset.hpp"
 
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,8 @@ namespace {
 /// Chunks of about this many bytes: many of them fit HDF5's chunk cache, so slabs need not align with chunks,
 /// and a dataset of a few rows stays small.
 constexpr std::uint64_t chunk_bytes = 64 * 1024;
+
+constexpr std::size_t packed_to_see = std::size_t{1} << 20;  // bytes that tell whether packing pays
 
 constexpr double largest_byte = 255;
 
@@ -398,10 +401,28 @@ struct Split {
     std::size_t features = 0;
     bool wide = false;
     std::uint64_t rows = 0;
-    hdf5::Dataset x, ids;
+    std::optional<hdf5::Dataset> x, ids;  // once there are rows
     std::optional<hdf5::Dataset> truths;  // labels or targets
     bool numbers = false;
 };
+
+/// Do values take less than half the room deflated, byte by byte of a value as the shuffle has them?
+template <typename Real>
+bool packs_to_half(std::span<const Real> values, int deflate) {
+    values = values.first(std::min(values.size(), packed_to_see / sizeof(Real)));
+    const auto* bytes = reinterpret_cast<const Bytef*>(values.data());
+    std::vector<Bytef> planes(values.size_bytes());
+    for (std::size_t i = 0; i < planes.size(); ++i)
+        planes[i % sizeof(Real) * values.size() + i / sizeof(Real)] = bytes[i];
+    uLongf packed = compressBound(planes.size());
+    std::vector<Bytef> into(packed);
+    return compress2(into.data(), &packed, planes.data(), planes.size(), deflate) == Z_OK &&
+           packed < planes.size() / 2;
+}
+bool packs_to_half(const FeatureMatrix& features, int deflate) {
+    if (features.wide()) return packs_to_half<double>(features.wide_values(), deflate);
+    return packs_to_half<float>(features.values(), deflate);
+}
 
 hdf5::Storage rows_storage(std::uint64_t row_bytes, const hdf5::Shape& row, int deflate) {
     hdf5::Storage storage{{std::max<std::uint64_t>(1, chunk_bytes / row_bytes)}, deflate, true};
@@ -430,18 +451,7 @@ DatasetWriter::~DatasetWriter() = default;
 void DatasetWriter::begin_split(const std::string& split, std::size_t features, bool wide) {
     ensure(!split.empty() && features > 0 && !file_->splits.contains(split),
            "a split has a new name and features");
-    const std::uint64_t width = wide ? 8 : 4;
-    hdf5::File& file = file_->file;
-    Split made{
-        features,
-        wide,
-        0,
-        file.create_dataset("x_" + split, wide ? hdf5::Type::float64 : hdf5::Type::float32, {0, features},
-                            rows_storage(width * features, {features}, file_->deflate)),
-        file.create_dataset("id_" + split, hdf5::Type::uint64, {0}, rows_storage(8, {}, file_->deflate)),
-        {},
-        false};
-    file_->splits.emplace(split, std::move(made));
+    file_->splits.emplace(split, Split{features, wide, 0, {}, {}, {}, false});
     file_->last = split;
 }
 
@@ -460,22 +470,30 @@ void DatasetWriter::append(const std::string& name, const Records& records) {
     const bool numbers = !records.targets.empty(), known = numbers || !records.labels.empty();
     ensure(!known || (numbers ? records.targets.size() : records.labels.size()) == count,
            "one label or target a record");
-    if (split.rows == 0 && known) {
+    if (split.rows == 0) {
+        hdf5::File& file = file_->file;
+        const int deflate =
+            file_->deflate > 0 && packs_to_half(features, file_->deflate) ? file_->deflate : 0;
+        const std::uint64_t width = split.wide ? 8 : 4;
+        split.x = file.create_dataset("x_" + name, split.wide ? hdf5::Type::float64 : hdf5::Type::float32,
+                                      {0, split.features},
+                                      rows_storage(width * split.features, {split.features}, deflate));
+        split.ids = file.create_dataset("id_" + name, hdf5::Type::uint64, {0}, rows_storage(8, {}, deflate));
         split.numbers = numbers;
-        split.truths =
-            file_->file.create_dataset("y_" + name, numbers ? hdf5::Type::float64 : hdf5::Type::int32, {0},
-                                       rows_storage(numbers ? 8 : 4, {}, file_->deflate));
+        if (known)
+            split.truths = file.create_dataset("y_" + name, numbers ? hdf5::Type::float64 : hdf5::Type::int32,
+                                               {0}, rows_storage(numbers ? 8 : 4, {}, deflate));
     }
     ensure(split.truths.has_value() == known && split.numbers == numbers,
            "all records of a split have labels, all have targets, or none has either");
 
     const hdf5::Shape here{split.rows, 0}, slab{count, split.features};
     split.rows += count;
-    split.x.resize(split.rows);
-    split.wide ? split.x.write(here, slab, features.wide_values().data())
-               : split.x.write(here, slab, features.values().data());
-    split.ids.resize(split.rows);
-    split.ids.write({here[0]}, {count}, records.ids.data());
+    split.x->resize(split.rows);
+    split.wide ? split.x->write(here, slab, features.wide_values().data())
+               : split.x->write(here, slab, features.values().data());
+    split.ids->resize(split.rows);
+    split.ids->write({here[0]}, {count}, records.ids.data());
     if (!known) return;
     split.truths->resize(split.rows);
     numbers ? split.truths->write({here[0]}, {count}, records.targets.data())
@@ -500,9 +518,8 @@ void DatasetWriter::set_image_shape(const std::vector<std::int64_t>& channels_he
 
 void DatasetWriter::commit() {
     for (auto& [name, split] : file_->splits) {
-        split.x.close();
-        split.ids.close();
-        if (split.truths) split.truths->close();
+        for (std::optional<hdf5::Dataset>* dataset : {&split.x, &split.ids, &split.truths})
+            if (*dataset) (*dataset)->close();
     }
     file_->file.write_attribute(hdf5::sealed_attribute, std::int64_t{1});
     file_->file.close();

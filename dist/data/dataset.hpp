@@ -161,7 +161,7 @@ class DatasetReader {
 /// Errors (ExitCode::output): unwritable folder, full disk.
 class DatasetWriter {
   public:
-    /// `deflate` 0 to 9: compression of the features (0: none, fastest).
+    /// `deflate` 1 to 9: splits are compressed of which the first rows take less than half the room so.
     explicit DatasetWriter(const std::string& path, int deflate = 0);
     ~DatasetWriter();
     DatasetWriter(const DatasetWriter&) = delete;

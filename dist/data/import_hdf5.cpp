@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 
 #include "dist/data/width.hpp"
 #include "dist/files/hdf5.hpp"
@@ -50,18 +51,33 @@ class Hdf5Source : public RecordSource {
     const SourceInfo& info() const override { return info_; }
     bool next(RawRecord& record) override {
         if (row_ == rows_) return false;
-        if (row_ % slab_ == 0) load(row_);
-        const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(row_ % slab_ * columns_);
+        if (row_ % slab_ == 0) turn_to(row_);
+        const auto begin = now_.values.begin() + static_cast<std::ptrdiff_t>(row_ % slab_ * columns_);
         record.features.assign(begin, begin + static_cast<std::ptrdiff_t>(columns_));
-        if (info_.has_targets) record.target = label_values_[row_ % slab_];
+        if (info_.has_targets) record.target = now_.labels[row_ % slab_];
         if (info_.has_labels) record.label = label();
-        if (ids_) record.id = id_values_[row_ % slab_];
+        if (ids_) record.id = now_.ids[row_ % slab_];
         record.position = row_++;
         return true;
     }
-    void rewind() override { row_ = 0; }
+    void rewind() override {
+        coming_ = {};  // waits for it
+        row_ = 0;
+    }
 
   private:
+    struct Slab {
+        std::vector<double> values, labels;
+        std::vector<std::uint64_t> ids;
+    };
+
+    /// The rows from `first` on; those behind them are read and unpacked meanwhile.
+    void turn_to(std::uint64_t first) {
+        now_ = coming_.valid() ? coming_.get() : load(first);
+        if (const std::uint64_t next = first + slab_; next < rows_)
+            coming_ = std::async(std::launch::async, [this, next] { return load(next); });
+    }
+
     std::optional<hdf5::Dataset> column(const std::string& name) const {
         if (!file_.has(name)) return {};
         hdf5::Dataset found = file_.dataset(name);
@@ -83,15 +99,17 @@ class Hdf5Source : public RecordSource {
         info_.id_note = "the file's own ids";
     }
 
-    void load(std::uint64_t first) {
+    Slab load(std::uint64_t first) const {
         const std::uint64_t count = std::min(slab_, rows_ - first);
         hdf5::Shape offset(features_.shape().size(), 0), extent = features_.shape();
         offset[0] = first;
         extent[0] = count;
-        values_.resize(count * columns_);
-        features_.read(offset, extent, values_.data());
-        if (labels_) read_column(*labels_, first, count, label_values_);
-        if (ids_) read_column(*ids_, first, count, id_values_);
+        Slab slab;
+        slab.values.resize(count * columns_);
+        features_.read(offset, extent, slab.values.data());
+        if (labels_) read_column(*labels_, first, count, slab.labels);
+        if (ids_) read_column(*ids_, first, count, slab.ids);
+        return slab;
     }
 
     template <class T>
@@ -116,7 +134,7 @@ class Hdf5Source : public RecordSource {
     }
 
     std::int64_t label() const {
-        const double value = label_values_[row_ % slab_];
+        const double value = now_.labels[row_ % slab_];
         if (value == std::floor(value) && std::abs(value) < 0x1p53) return static_cast<std::int64_t>(value);
         throw Error(
             ExitCode::input,
@@ -129,8 +147,8 @@ class Hdf5Source : public RecordSource {
     std::optional<hdf5::Dataset> labels_, ids_;
     SourceInfo info_;
     std::uint64_t rows_ = 0, columns_ = 0, slab_ = 0, row_ = 0;
-    std::vector<double> values_, label_values_;
-    std::vector<std::uint64_t> id_values_;
+    Slab now_;
+    std::future<Slab> coming_;  // is waited for before the file closes
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
@@ -18,6 +19,12 @@ namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t>, "Handle keeps identifiers as std::int64_t");
 static_assert(std::is_same_v<hsize_t, unsigned long long> && sizeof(hsize_t) == sizeof(std::uint64_t));
+
+/// HDF5 is for one thread at a time: held by what one of them may call while another reads or writes rows.
+std::recursive_mutex& library() {
+    static std::recursive_mutex mutex;
+    return mutex;
+}
 
 /// The deepest message on HDF5's error stack, and whether the file ended too early.
 struct Diagnosis {
@@ -286,6 +293,7 @@ std::vector<std::string> read_fixed_text(hid_t attribute, hid_t type, std::uint6
 
 bool Handle::close() {
     if (id_ < 0) return true;
+    const std::lock_guard lock(library());
     return close_(std::exchange(id_, -1)) >= 0;
 }
 
@@ -333,6 +341,7 @@ Handle Dataset::select(const Shape& offset, const Shape& count) const {
 
 void Dataset::read_slab(const Shape& offset, const Shape& count, Type type, void* values) const {
     if (product(count) == 0) return;
+    const std::lock_guard lock(library());
     if (type_ == Type::other) {
         throw Error(ExitCode::input, "holds neither integers nor float32 or float64", "store numbers",
                     where());
@@ -345,6 +354,7 @@ void Dataset::read_slab(const Shape& offset, const Shape& count, Type type, void
 
 void Dataset::write_slab(const Shape& offset, const Shape& count, Type type, const void* values) {
     if (product(count) == 0) return;
+    const std::lock_guard lock(library());
     const Handle selected = select(offset, count), memory = simple_space(count);
     if (H5Dwrite(handle_.id(), stored_as(type).memory, memory.id(), selected.id(), H5P_DEFAULT, values) < 0) {
         fail_writing(where(), "cannot be written");
@@ -352,6 +362,7 @@ void Dataset::write_slab(const Shape& offset, const Shape& count, Type type, con
 }
 
 void Dataset::resize(std::uint64_t first_axis) {
+    const std::lock_guard lock(library());
     Shape larger = shape_;
     larger.at(0) = first_axis;
     if (H5Dset_extent(handle_.id(), dimensions(larger).data()) < 0) fail_writing(where(), "cannot grow");
@@ -430,6 +441,7 @@ Dataset File::dataset(const std::string& name) const {
 }
 
 Dataset File::create_dataset(const std::string& name, Type type, const Shape& shape, const Storage& storage) {
+    const std::lock_guard lock(library());
     const Handle creation = creation_properties(shape, storage), links = property_list(H5P_LINK_CREATE);
     ensure(H5Pset_create_intermediate_group(links.id(), 1) >= 0, "HDF5 makes the groups on the way");
     auto sizes = dimensions(shape), most = sizes;

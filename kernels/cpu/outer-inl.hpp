@@ -124,7 +124,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.delta_upper = delta.upper;
     outer.z_lower = z_rows.lower;
     outer.z_upper = z_rows.upper;
-    if (factored || clip.rows != 1) {
+    if (factored || (clip.rows != 1 && !clip.by_scales())) {
         const auto odd_delta = [&](const Real* panel) {
             return odd_clamped(panel, height * shape.out, delta_limit);
         };

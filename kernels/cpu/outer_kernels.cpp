@@ -309,42 +309,53 @@ void accumulate_by(const Outer<Real>& outer, SumBounds sums, Rows rows) {
     }
 }
 
-/// A vector of columns at one output, every entry scaled; of a point sum_upper is sum_lower.
+/// A vector of columns at one output, every entry scaled, and the sum of every `rows` records held to `most`
+/// units; of a point sum_upper is sum_lower.
 template <typename Real>
-void accumulate_scaled_vector(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
-                              std::size_t column, std::int64_t* sum_lower, std::int64_t* sum_upper) {
+void accumulate_scaled_vector(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t rows,
+                              std::int64_t most, std::size_t row, std::size_t column, std::int64_t* sum_lower,
+                              std::int64_t* sum_upper) {
     const ScaleLanes<Real> scales(outer, column);
-    auto least = rule.zero(), greatest = rule.zero();
-    for (std::size_t r = 0; r < height; ++r) {
-        const std::size_t at = r * outer.stride + column;
-        const Corners<Real> corners(hn::Set(reals<Real>, outer.delta_lower[row * height + r]),
-                                    hn::Set(reals<Real>, outer.delta_upper[row * height + r]),
-                                    outer.z_lower + at, outer.z_upper + at);
-        const Vec<Real> low = scales.least(r), high = scales.greatest(r);
-        least = rule.add_entry(least, rule.scaled_least(corners.products, low, high));
-        greatest = rule.add_entry(greatest, rule.scaled_greatest(corners.products, low, high));
+    PersonSums<Elementwise<Real>, Real, 1, 1> least(rule, most), greatest(rule, most);
+    for (std::size_t first = 0; first + rows <= height; first += rows) {
+        IntegerVec<Real> low_sum[1][1] = {{rule.zero()}}, high_sum[1][1] = {{rule.zero()}};
+        for (std::size_t r = first; r < first + rows; ++r) {
+            const std::size_t at = r * outer.stride + column;
+            const Corners<Real> corners(hn::Set(reals<Real>, outer.delta_lower[row * height + r]),
+                                        hn::Set(reals<Real>, outer.delta_upper[row * height + r]),
+                                        outer.z_lower + at, outer.z_upper + at);
+            const Vec<Real> low = scales.least(r), high = scales.greatest(r);
+            low_sum[0][0] = rule.add_entry(low_sum[0][0], rule.scaled_least(corners.products, low, high));
+            high_sum[0][0] =
+                rule.add_entry(high_sum[0][0], rule.scaled_greatest(corners.products, low, high));
+        }
+        least.add(rule, low_sum, rows);
+        greatest.add(rule, high_sum, rows);
     }
     const std::size_t at = row * outer.columns + column, columns = outer.columns - column;
-    flush<Real>(rule.units(least, height), sum_lower + at, columns);
-    if (sum_upper != sum_lower) flush<Real>(rule.units(greatest, height), sum_upper + at, columns);
+    least.flush(height / rows, sum_lower + at, outer.columns, columns);
+    if (sum_upper != sum_lower) greatest.flush(height / rows, sum_upper + at, outer.columns, columns);
 }
 
+/// `most`: units that a person's entry is held to, where rows are clipped after.
 template <typename Real>
-void accumulate_scaled(const Outer<Real>& outer, SumBounds sums) {
+void accumulate_scaled(const Outer<Real>& outer, std::int64_t most, SumBounds sums) {
     const Elementwise<Real> rule(outer);
+    const bool after = outer.rows > 1;
+    const std::size_t rows = after ? outer.rows : height;
+    if (!after) most = std::numeric_limits<typename RealFormat<Real>::Integer>::max();
     for (std::size_t row = 0; row < outer.out; ++row) {
         for (std::size_t column = 0; column < outer.columns; column += lanes<Real>)
-            accumulate_scaled_vector<Real>(outer, rule, row, column, sums.lower, sums.upper);
+            accumulate_scaled_vector<Real>(outer, rule, rows, most, row, column, sums.lower, sums.upper);
     }
 }
 
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums) {
     const Outer<Real> outer = prepare<Real>(product);
-    if (product.clip.by_scales()) return accumulate_scaled(outer, sums);
-    if (product.clip.rows > 1)
-        return accumulate_by(outer, sums,
-                             PersonRows<Real>(outer, product.clip.template weight_units<Real>()));
+    const std::int64_t most = product.clip.template weight_units<Real>();
+    if (product.clip.by_scales()) return accumulate_scaled(outer, most, sums);
+    if (product.clip.rows > 1) return accumulate_by(outer, sums, PersonRows<Real>(outer, most));
     if (product.clip.by_factors()) return accumulate_by(outer, sums, TileRows<Factored<Real>, Real>(outer));
     if (outer.inputs == Inputs::mixed_point)
         return accumulate_by(outer, sums, TileRows<Elementwise<Real>, Real>(outer));

@@ -42,9 +42,9 @@ struct Clip {
     int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
     /// Of a row of a person: its weight. Entries are held to that part of Gamma, on the same grid.
     double part = 1;
-    /// Elementwise: a person's entry is held to Gamma, the sum of its rows', each of which is held to
-    /// row_room times Gamma, from odd factors (models/mathematics.md, entries of a person); else each row to
-    /// its part.
+    /// A person's entry is held to Gamma, the sum of its rows', each of which is held to row_room times
+    /// Gamma: elementwise from odd factors (models/mathematics.md, entries of a person), by scales one for
+    /// all rows (scales of a person); else each row to its part.
     bool after = false;
     static constexpr std::int64_t row_room = 8;
     /// Of what an operation adds: so many records side by side are a person clipped after; 0: whose rows

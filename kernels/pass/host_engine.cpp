@@ -330,6 +330,8 @@ class HostEngine final : public Engine {
 
         /// `to` are the sums that the person adds to.
         void add_person(const PackedNetwork<Real>& parameters, const Work& person, VariantSums to) {
+            ensure(!this->clip.after || !this->clip.by_scales() || person.indices.size() <= panel_height,
+                   "rows that share a scale are in one panel");
             LeastEntries* const selection = std::exchange(to.selection, nullptr);
             const SumBounds sums = to.sums;
             const bool point = sums.lower == sums.upper;
@@ -362,7 +364,7 @@ class HostEngine final : public Engine {
         }
 
       private:
-        /// Entries of a person, and what poison adds to them; elementwise alone, so one limit holds for all.
+        /// Entries of a person, and what poison adds to them; no clip by factors, so one limit holds for all.
         void clamp_sums() {
             const std::int64_t limit = this->clip.template weight_units<Real>();
             const auto clamped = [&](std::int64_t sum) { return std::clamp(sum, -limit, limit); };

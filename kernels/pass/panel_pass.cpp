@@ -1,7 +1,9 @@
 #include "kernels/pass/panel_pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
@@ -23,6 +25,19 @@ void copy_row(BasicConstInterval<Real> from, std::size_t row, BasicInterval<Real
     std::copy_n(from.lower + row * panel_height, panel_height, to.lower + to_row * panel_height);
     if (to.is_point()) return;
     std::copy_n(from.upper + row * panel_height, panel_height, to.upper + to_row * panel_height);
+}
+
+/// One scale for all rows of a person, by the sum of their norms: the norm of their sum may fall where a
+/// magnitude rises (models/mathematics.md, scales of a person). Of one row, a record's.
+template <typename Real>
+RecordScale<Real> scale_of_person(double limit, std::span<const SquareBounds> rows) {
+    if (rows.size() == 1) return scale_to<Real>(limit, rows.front());
+    double least = 0, greatest = 0;
+    for (const SquareBounds& square : rows) {
+        least += std::sqrt(square.least);
+        greatest += std::sqrt(square.greatest);
+    }
+    return scale_to<Real>(limit, SquareBounds{least * least, greatest * greatest});
 }
 
 /// What a window reads at one position, by the channels of a group; 0 beside the image.
@@ -229,10 +244,8 @@ class PanelPass<Real>::Gradients {
 
     /// The scales of one layer's tensors.
     void scale_tensors(const LayerSquares& squares) {
-        for (std::size_t r = 0; r < panel_.count(); ++r) {
-            scales_.weights[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.weights[r]);
-            scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.biases[r]);
-        }
+        set_scales(squares.weights, scales_.weights);
+        set_scales(squares.biases, scales_.biases);
     }
     /// One scale for all of a record; squares are added in the order of the layers.
     void scale_records() {
@@ -246,8 +259,15 @@ class PanelPass<Real>::Gradients {
                 if (network_.layers[l].bias) whole[r] += squares.biases[r];
             }
         }
-        for (std::size_t r = 0; r < panel_.count(); ++r)
-            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, whole[r]);
+        set_scales(whole, scales_.weights);
+        std::copy_n(scales_.weights, panel_.count(), scales_.biases);
+    }
+    /// One for each record, or for all rows of a person clipped after; of one alone where clip_.rows is 0.
+    void set_scales(const SquareBounds* squares, RecordScale<Real>* scales) const {
+        const std::size_t rows = clip_.rows == 0 ? panel_.count() : clip_.rows;
+        const double limit = clip_.part * clip_.norm_limit;
+        for (std::size_t r = 0; r < panel_.count(); r += rows)
+            std::fill_n(scales + r, rows, scale_of_person<Real>(limit, std::span(squares + r, rows)));
     }
 
     PanelPass& pass_;

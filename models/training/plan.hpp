@@ -44,7 +44,8 @@ struct TrainingPlan {
     /// What an engine clips by.
     Clip clip() const {
         Clip clip = settings.clip;
-        clip.after = clip.kind == Clip::Kind::elementwise && settings.training.clips_after();
+        clip.after =
+            (clip.kind == Clip::Kind::elementwise || clip.by_scales()) && settings.training.clips_after();
         return clip;
     }
 

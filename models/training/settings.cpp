@@ -8,6 +8,7 @@
 
 #include "dist/data/person_rule.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/ops/panel_operations.hpp"
 #include "models/settings/option.hpp"
 
 namespace holdfast {
@@ -475,8 +476,8 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             &S::rows_at_most, 0, most_rows_of_a_person),
         text("clip_rows",
              "a person's rows are clipped before | after they are added, weighed: each by its part, or the "
-             "sum, once, in boxes with clip.kind = \"elementwise\" or by noisy training of the "
-             "cross-entropy, for few persons and little epsilon",
+             "sum, once, in boxes unless by factors and by noisy training of the cross-entropy, for few "
+             "persons and little epsilon",
              &S::clip_rows, {"before", "after"}),
         option("class_weights",
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
@@ -684,9 +685,17 @@ void check_rows(const Settings& settings) {
     if (training.clips_after() && settings.is_convex())
         refuse_rows("a clip behind their mean is no gradient of a convex loss",
                     "leave training.clip_rows = \"before\"", "training.clip_rows");
-    if (training.clips_after() && !settings.noisy() && settings.clip.kind != Clip::Kind::elementwise)
-        refuse_rows("in boxes they are clipped after they are added by entries alone",
+    if (training.clips_after() && !settings.noisy() && settings.clip.by_factors())
+        refuse_rows("a mean of factors that are clipped is clipped already, so they are clipped before",
                     "leave training.clip_rows = \"before\", or set clip.kind = \"elementwise\"",
+                    "training.clip_rows");
+    if (training.clips_after() && settings.clip.by_scales() &&
+        training.rows_at_most > static_cast<std::int64_t>(panel_height))
+        refuse_rows(std::to_string(training.rows_at_most) +
+                        " of one person, and a norm is clipped after of " + std::to_string(panel_height) +
+                        " at most",
+                    "leave training.clip_rows = \"before\", set clip.kind = \"elementwise\" or import "
+                    "fewer rows of each (--rows-at-most)",
                     "training.clip_rows");
     if (training.batching == Batching::sequential && !by_class)
         refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",
@@ -694,6 +703,11 @@ void check_rows(const Settings& settings) {
 }
 
 void check(const Settings& settings) {
+    if (settings.training.clip_rows == "after" && settings.training.rows_at_most == 1)
+        refuse("every person has one row here, so no rows are added before they are clipped",
+               "leave training.clip_rows = \"before\", or keep several rows of each (import --person "
+               "--rows-at-most)",
+               "training.clip_rows");
     check(settings.network);
     check(settings.features);
     if (settings.network.classes == 1) check_regression(settings);

@@ -58,6 +58,7 @@ for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set 
     "--set training.clip_rows=after --set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
     "--set training.clip_rows=after --set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1 --set training.precision=single" \
     "--set training.clip_rows=after --set certificate.relation=substitute --set ensemble.members=3 --set training.batches=2" \
+    "--set training.clip_rows=after --set clip.kind=tensor_norm --set certificate.relation=remove --set certificate.budget=both --set training.precision=fixed" \
     "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm --set training.clip_rows=after --set robust.noise=0.1 --set robust.copies=2"; do
@@ -86,12 +87,35 @@ done
 "$holdfast" verify boxes --data visits.h5 --retrain --quiet > /dev/null || fail "boxes clipped after are not trained again"
 other=$("$holdfast" train --data visits.h5 --out boxes-before "${boxes[@]}" --set training.clip_rows=before)
 [[ $(digest "$one") != $(digest "$other") ]] || fail "boxes clipped after as before"
-grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"
-for clip in factored record_norm tensor_norm; do
-    refused 2 'after they are added by entries alone' train --out no --set clip.kind=$clip --set training.clip_rows=after
+norms=("${boxes[@]}" --set clip.kind=record_norm --set clip.norm_limit=0.05)
+one=$("$holdfast" train --data visits.h5 --out norms "${norms[@]}") || fail "boxes are not clipped after by norms"
+other=$(mpirun -n 3 "$holdfast" train --data reversed.h5 --out norms-r "${norms[@]}")
+[[ -n $(digest "$one") && $(digest "$one") == $(digest "$other") ]] || fail "boxes clipped after by norms: the order of rows, or ranks, changed them"
+other=$("$holdfast" train --data visits.h5 --out norms-before "${norms[@]}" --set training.clip_rows=before)
+[[ $(digest "$one") != $(digest "$other") ]] || fail "boxes clipped after by norms as before"
+# A person is forgotten to the bytes of a training that never had them.
+sed -n 's/^\([0-9]*\),.*/\1/p' visits.csv | sort -n | uniq -c | awk '$1 > 1 { print $2 }' > several.txt
+for run in boxes norms; do
+    rm -f fewer-of.h5
+    while read -r id; do
+        echo "$id" > leave.txt
+        "$holdfast" unlearn --run $run --data visits.h5 --ids leave.txt --out "$run-left" --out-data fewer-of.h5 --quiet > said.txt 2> err.txt && break
+    done < several.txt
+    "$holdfast" verify $run-left --data fewer-of.h5 --retrain --quiet > /dev/null || fail "$run clipped after: not trained again without a person: $(cat err.txt)"
+    settings=("${boxes[@]}")
+    [[ $run == boxes ]] || settings=("${norms[@]}")
+    without=$("$holdfast" train --data fewer-of.h5 --out "$run-anew" "${settings[@]}")
+    [[ -n $(digest "$without") ]] && grep -q "$(digest "$without")" said.txt || fail "$run clipped after: unlearning and training without a person differ: $(cat said.txt) $without"
+    rm -r $run-left $run-anew
 done
+grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"
+refused 2 'is clipped already' train --out no --set clip.kind=factored --set training.clip_rows=after
+import --aggregate mean --expected-records 450 --population ward --out means.h5 > /dev/null || fail "not imported"
+refused 2 'every person has one row here' "$holdfast" train --data means.h5 --out no --set network.hidden=[] --set training.clip_rows=after
 refused 2 'no gradient of a convex loss' train --out no --set training.kind=convex --set features.norm_limit=1 --set training.clip_rows=after
 import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
+import --rows-at-most 200 --expected-records 600 --population ward --out wider.h5 > /dev/null || fail "not imported"
+refused 2 'a norm is clipped after of 128' "$holdfast" train --data wider.h5 --out no --set clip.kind=record_norm --set training.clip_rows=after
 refused 2 '16 rows of a person: their rounding' "$holdfast" train --data wide.h5 --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
 
 # 4. A person is forgotten with all rows, to the bytes of a training that never had them; certificates hold.

@@ -112,7 +112,7 @@ bool inside(const LevelState& inner, const LevelState& outer) {
     return true;
 }
 
-enum class Rows { one, before, after };  // of a person: one, or several, clipped so
+enum class Rows { one, before, after, after_by_norms };  // of a person: one, or several, clipped so
 
 struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule, Rows>> {};
 
@@ -121,7 +121,9 @@ TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
     const bool of_persons = rows != Rows::one;
     Settings settings = settings_of(relation, rule);
     settings.training.rows_at_most = of_persons ? 3 : 0;
-    settings.training.clip_rows = rows == Rows::after ? "after" : "before";
+    settings.training.clip_rows = rows == Rows::after || rows == Rows::after_by_norms ? "after" : "before";
+    if (rows == Rows::after_by_norms)
+        settings.clip = {.kind = Clip::Kind::record_norm, .norm_limit = settings.clip.gamma};
     check(settings);
     const TrainingPlan plan = make_plan(
         settings, {.features = 1}, make_backend("reference", Precision::double_precision, Product::exact));
@@ -173,12 +175,13 @@ INSTANTIATE_TEST_SUITE_P(
     Relations, Charges,
     testing::Combine(testing::Values(Relation::add_remove, Relation::substitute, Relation::remove),
                      testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both),
-                     testing::Values(Rows::one, Rows::before, Rows::after)),
+                     testing::Values(Rows::one, Rows::before, Rows::after, Rows::after_by_norms)),
     [](const auto& info) {
         return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param)) +
                (std::get<2>(info.param) == Rows::one      ? ""
                 : std::get<2>(info.param) == Rows::before ? "_of_persons"
-                                                          : "_of_persons_after");
+                : std::get<2>(info.param) == Rows::after  ? "_of_persons_after"
+                                                          : "_of_persons_after_by_norms");
     });
 
 }  // namespace charges_test

@@ -259,9 +259,9 @@ std::vector<std::vector<std::int64_t>> selected_of(const Person& person, const B
 }
 
 /// Some persons of the same network, one of them with more rows than a panel takes.
-Person several_persons(std::uint64_t seed) {
+Person several_persons(std::uint64_t seed, std::size_t many = 150) {
     Person all = any_person(seed);
-    const std::size_t rows = all.records.size(), wanted = seed % 10 == 0 ? 150 : rows;
+    const std::size_t rows = all.records.size(), wanted = seed % 10 == 0 ? many : rows;
     for (std::size_t r = rows; r < wanted + rows + 3; ++r) {  // two more: of many rows, of three
         const std::size_t from = (r * 7) % rows;
         all.records.features.append(all.records.features.wide_values().data() +
@@ -345,6 +345,12 @@ using EntriesOfAPerson = RowsOfAPerson;
 Clip clipped_after(std::uint64_t seed) {
     constexpr double gammas[] = {0.06, 0.5, 1e-3, 30};
     return {.kind = Clip::Kind::elementwise, .gamma = gammas[seed % 4], .after = true};
+}
+Clip scaled_after(std::uint64_t seed) {
+    Clip clip = clipped_after(seed);
+    clip.kind = seed % 3 == 0 ? Clip::Kind::tensor_norm : Clip::Kind::record_norm;
+    clip.norm_limit = clip.gamma;
+    return clip;
 }
 
 /// Where each person of records begins, and the end.
@@ -471,6 +477,112 @@ TEST_P(EntriesOfAPerson, AreTheMeanOfEqualRows) {
     EXPECT_GT(inside, 1000);
 }
 
+using ScalesOfAPerson = RowsOfAPerson;
+
+// A person's entries are within what a record's are; those of persons together are the sums of each alone, on
+// every backend; who has one row has the entries of a record; and what a box holds is in its sums.
+TEST_P(ScalesOfAPerson, AreHeldTogetherAndAreTheSameOnEveryBackend) {
+    const auto all = backends();
+    std::int64_t held = 0, apart = 0, strictly = 0;
+    for (std::uint64_t seed = 0; seed < 90; ++seed) {
+        const Person persons = several_persons(seed, 120);
+        const Clip clip = scaled_after(seed);
+        Clip before = clip;
+        before.after = false;
+        const auto gamma = clip.scale(GetParam()).weight_units;
+        const double* weights = persons.records.weights.data();
+        const std::vector<std::size_t> starts = starts_of(persons);
+        const std::vector<std::uint32_t> rows = all_rows(persons);
+        Person inner = persons;
+        std::mt19937_64 engine(seed);
+        for (std::size_t p = 0; p < inner.lower.size(); ++p) {
+            const auto width = static_cast<std::uint64_t>(persons.upper[p] - persons.lower[p]);
+            inner.lower[p] += static_cast<std::int64_t>(engine() % (width / 2 + 1));
+            inner.upper[p] = inner.lower[p] + static_cast<std::int64_t>(engine() % (width / 2 + 1));
+        }
+        std::vector<std::vector<std::int64_t>> added(2, std::vector<std::int64_t>(persons.lower.size()));
+        for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+            const std::span own = std::span(rows).subspan(starts[i], starts[i + 1] - starts[i]);
+            const auto one = sums_of(persons, *all[0], clip, true, weights, own),
+                       inside = sums_of(inner, *all[0], clip, true, weights, own),
+                       point = sums_of(inner, *all[0], clip, false, weights, own);
+            const bool same = one == sums_of(persons, *all[0], before, true, weights, own);
+            if (own.size() == 1) {
+                ASSERT_TRUE(same);
+            }
+            apart += !same;
+            for (std::size_t p = 0; p < added[0].size(); ++p) {
+                ASSERT_TRUE(one[0][p] <= inside[0][p] && inside[0][p] <= point[0][p] &&
+                            point[0][p] <= inside[1][p] && inside[1][p] <= one[1][p])
+                    << "seed " << seed;
+                strictly += one[0][p] < inside[0][p];
+                for (std::size_t end = 0; end < 2; ++end) {
+                    ASSERT_LE(std::abs(one[end][p]), gamma) << "seed " << seed;
+                    held += std::abs(one[end][p]) == gamma;
+                    added[end][p] += one[end][p];
+                }
+            }
+        }
+        std::vector<std::vector<std::int64_t>> expected = {};
+        for (const auto& backend : all) {
+            ASSERT_EQ(sums_of(persons, *backend, clip, true, weights, rows), added) << "seed " << seed;
+            const auto offered =
+                selected_of(persons, *backend, clip, persons.records.view(true), starts.size(), rows);
+            if (expected.empty()) expected = offered;
+            ASSERT_EQ(offered, expected) << "seed " << seed;
+            for (std::size_t p = 0; p < added[0].size(); ++p)
+                ASSERT_EQ(std::accumulate(offered[p].begin(), offered[p].end(), std::int64_t{0}),
+                          added[1][p]);
+        }
+    }
+    EXPECT_GT(held, 1000);
+    EXPECT_GT(apart, 100);
+    EXPECT_GT(strictly, 1000);
+}
+
+// Equal rows come to what one of them does; of others each counts by C over the sum of their norms.
+TEST_P(ScalesOfAPerson, AreTheSumOfTheRowsNorms) {
+    const auto all = backends();
+    std::int64_t scaled = 0;
+    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+        if (seed % 3 == 0) continue;  // parameters at their ends, whose entries no unit holds
+        Person person = any_person(seed);
+        for (double& value : person.records.features.wide_values()) value = std::clamp(value, -1.0, 1.0);
+        const bool equal = seed % 2 == 0;
+        if (equal) std::fill(person.records.labels.begin(), person.records.labels.end(), 1);
+        const std::vector<std::uint32_t> rows = all_rows(person);
+        const Clip clip{.kind = Clip::Kind::record_norm, .norm_limit = 0.25, .after = true},
+            free{.kind = Clip::Kind::elementwise, .gamma = 64};
+        const double unit = std::ldexp(1.0, clip.scale(GetParam()).exponent),
+                     wide = std::ldexp(1.0, free.scale(Precision::double_precision).exponent),
+                     weight = person.records.weights[0];
+        const auto wide_backend = make_backend("reference", Precision::double_precision, Product::exact, 0);
+        std::vector<double> sum(person.lower.size());
+        double norms = 0;
+        for (const std::uint32_t& row : rows) {
+            const auto raw = sums_of(person, *wide_backend, free, false, nullptr, {&row, 1})[0];
+            norms += weight * wide * static_cast<double>(std::sqrt(square_of(raw)));
+            for (std::size_t p = 0; p < sum.size(); ++p)
+                sum[p] += weight * wide * static_cast<double>(raw[p]);
+        }
+        const double scale = std::min(1.0, clip.norm_limit / norms);
+        scaled += scale < 1;
+        const auto n = static_cast<double>(person.rows);
+        const double off = GetParam() == Precision::double_precision ? 1e-5 : 1e-4 + n * unit;
+        for (const auto& backend : all) {
+            const auto ours = sums_of(person, *backend, clip, false, person.records.weights.data(), rows)[0];
+            const auto single = sums_of(person, *backend, clip, false, nullptr, {rows.data(), 1})[0];
+            for (std::size_t p = 0; p < sum.size(); ++p) {
+                ASSERT_NEAR(static_cast<double>(ours[p]) * unit, scale * sum[p], off) << "seed " << seed;
+                if (equal) {
+                    ASSERT_NEAR(static_cast<double>(ours[p]), static_cast<double>(single[p]), n + off / unit);
+                }
+            }
+        }
+    }
+    EXPECT_GT(scaled, 50);
+}
+
 // What is offered to a selection are a person's bounds. Poisoned, whatever becomes of the rows within the
 // radius, the bound moves by no more than what was offered.
 TEST_P(EntriesOfAPerson, AreSelectedAndPoisonedTogether) {
@@ -589,6 +701,9 @@ INSTANTIATE_TEST_SUITE_P(Precisions, RecordsByClass,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Precisions, EntriesOfAPerson,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(Precisions, ScalesOfAPerson,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Precisions, RowsOfAPerson,

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <thread>
 
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/random.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -298,6 +302,63 @@ TEST(Dataset, AnUnknownScalingIsNamed) {
     RawFile raw;
     raw.add<double>("x_train", {1, 1}, {0}).file.write_attribute("scaling", "minmax");
     EXPECT_THAT(raw.error().message(), HasSubstr("'minmax'"));
+}
+
+// Packed is what takes less than half the room so; what does not is read faster as it is. Each split by
+// itself.
+TEST(Dataset, IsPackedWhereThatSavesHalf) {
+    TemporaryFolder folder;
+    constexpr std::size_t rows = 6000, columns = 20;
+    for (const bool wide : {false, true}) {
+        const std::uintmax_t all = rows * columns * (wide ? 8 : 4);
+        for (const int digits : {1, 9}) {  // a float packs to about 1/3, and to 9/10
+            Records records = make_records(rows, columns, wide);
+            const auto round = [&](auto& values) {
+                const KeyedHash hash{7};
+                for (std::size_t i = 0; i < values.size(); ++i)
+                    values[i] = std::round(hash.uniform(1, i) * std::pow(10, digits)) * 0.125;
+            };
+            wide ? round(records.features.wide_values()) : round(records.features.values());
+            const std::string path = folder.file(std::to_string(digits) + ".h5");
+            DatasetWriter writer(path, 1);
+            writer.begin_split("train", columns, wide);
+            writer.append(records);
+            writer.append(records);
+            writer.commit();
+            EXPECT_EQ(std::filesystem::file_size(path) < all, digits == 1) << wide;
+            EXPECT_EQ(std::filesystem::file_size(path) > 2 * all, digits == 9) << wide;
+            const Records read = DatasetReader(path).read_all();
+            ASSERT_EQ(read.size(), 2 * rows);
+            EXPECT_EQ(read.features.at(rows + 5, 3), records.features.at(5, 3));
+        }
+    }
+}
+
+// A seal that held is not checked again while the system says that nobody has written the file since.
+TEST(Dataset, IsCheckedAgainOnceItIsWritten) {
+    TemporaryFolder folder;
+    const std::string path = folder.file("a.h5");
+    {
+        DatasetWriter writer(path);
+        writer.begin_split("train", 4, true);
+        writer.append(make_records(500, 4, true));
+        writer.commit();
+    }
+    const std::string whole = folder.read("a.h5");
+    const auto written = [&](std::size_t at, char byte) {  // in place, of the same length
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(static_cast<std::streamoff>(at)).put(byte);
+    };
+    for (std::size_t at = whole.size() / 4; at < whole.size() / 2; at += whole.size() / 100) {
+        EXPECT_EQ(DatasetReader(path).info().rows, 500u);
+        written(at, static_cast<char>(whole[at] ^ 1));  // at once
+        EXPECT_EQ(error_of([&] { DatasetReader{path}; }).code(), ExitCode::input) << at;
+        written(at, whole[at]);
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    for (int time = 0; time < 2; ++time) EXPECT_EQ(DatasetReader(path).info().rows, 500u);
+    written(whole.size() / 3, static_cast<char>(whole[whole.size() / 3] ^ 1));
+    EXPECT_THAT(error_of([&] { DatasetReader{path}; }).message(), HasSubstr("other bytes than were written"));
 }
 
 TEST(Dataset, MissingAndForeignFilesAreNamed) {

@@ -420,14 +420,19 @@ void Operations<Real>::accumulate_persons() {
     const std::size_t stride = row_stride<Real>(shape.in);
     std::int64_t clamped = 0, inside = 0;
     for (const std::size_t rows_of_person : {0, 2, 12, 40, 128}) {
-        for (const auto& [gamma, reads] : {std::pair{0.06, Reads::activations},
-                                           {30.0, Reads::activations},
-                                           {0.06, Reads::nonnegative_features},
-                                           {30.0, Reads::nonnegative_features},
-                                           {0.06, Reads::features},
-                                           {30.0, Reads::features}}) {
+        constexpr auto entries = Clip::Kind::elementwise, norms = Clip::Kind::tensor_norm;
+        for (const auto& [kind, gamma, reads] : {std::tuple{entries, 0.06, Reads::activations},
+                                                 {entries, 30.0, Reads::activations},
+                                                 {entries, 0.06, Reads::nonnegative_features},
+                                                 {entries, 30.0, Reads::nonnegative_features},
+                                                 {entries, 0.06, Reads::features},
+                                                 {entries, 30.0, Reads::features},
+                                                 {norms, 0.06, Reads::activations},
+                                                 {norms, 30.0, Reads::nonnegative_features},
+                                                 {norms, 0.06, Reads::features}}) {
             const Clip clip{
-                .kind = Clip::Kind::elementwise, .gamma = gamma, .after = true, .rows = rows_of_person};
+                .kind = kind, .gamma = gamma, .norm_limit = gamma, .after = true, .rows = rows_of_person};
+            const LayerScales<Real> scales = random_scales(values);
             const std::size_t persons = rows_of_person == 0 ? 1 : panel_height / rows_of_person,
                               count = rows_of_person == 0 ? 101 : persons * rows_of_person;
             Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
@@ -439,7 +444,8 @@ void Operations<Real>::accumulate_persons() {
                 const BasicConstInterval<Real> gradient{delta.lower.data(),
                                                         point ? delta.lower.data() : delta.upper.data()};
                 std::vector<std::int64_t> expected(2 * shape.parameters(), 5), actual = expected;
-                const OuterProduct<Real> product{shape, clip, gradient, rows.view(), stride, count};
+                const OuterProduct<Real> product{
+                    shape, clip, gradient, rows.view(), stride, count, kind == norms ? &scales : nullptr};
                 const std::size_t upper = point ? 0 : shape.parameters();
                 reference->accumulate(product, {expected.data(), expected.data() + upper});
                 tested->accumulate(product, {actual.data(), actual.data() + upper});

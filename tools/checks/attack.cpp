@@ -818,8 +818,7 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
         settings.clip.kind = Clip::Kind::elementwise;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)
         settings.training.l1_step = L1Step::proximal;
-    if (settings.clip.kind == Clip::Kind::elementwise && choices.chance(0.5))
-        settings.training.clip_rows = "after";
+    if (!settings.clip.by_factors() && choices.chance(0.5)) settings.training.clip_rows = "after";
     check(settings);
     return problem;
 }

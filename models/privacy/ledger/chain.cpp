@@ -211,15 +211,15 @@ void check_file(const LedgerDatabase& database, Findings& findings) {
 
 }  // namespace
 
-std::optional<std::int64_t> chained_table(const std::string& name) {
+std::optional<TouchedRow> chained_row(std::string_view table, std::int64_t row) {
     std::int64_t number = 0;
-    for (const auto* table : chained_rows) {
+    for (const auto* name : chained_rows) {
         ++number;
-        if (name == table) return number;
+        if (table == name) return TouchedRow(number, row);
     }
-    for (const auto* table : chained_wholes) {
+    for (const auto* name : chained_wholes) {
         ++number;
-        if (name == table) return number;
+        if (table == name) return TouchedRow(number, 0);
     }
     return std::nullopt;
 }
@@ -235,7 +235,7 @@ void begin_chain(const LedgerDatabase& database, std::int64_t migrated_from) {
         Statement rows(database, "SELECT id FROM " + name_of(table));
         while (rows.step()) all.insert({table, rows.integer(0)});
     }
-    for (const char* whole : chained_wholes) all.insert({*chained_table(whole), 0});
+    for (const char* whole : chained_wholes) all.insert(*chained_row(whole, 0));
     extend_chain(database, all);
     database.forget_touched();
 }
@@ -244,11 +244,8 @@ void extend_chain(const LedgerDatabase& database, const TouchedRows& touched) {
     if (touched.empty()) return;
     const std::vector<std::byte> key = key_of(database);
     Appender chain(database, key);
-    std::int64_t whole = 0;
     for (const auto& [table, row] : touched) {
         if (is_whole(table)) {
-            if (table == whole) continue;
-            whole = table;
             chain.add({table, 0, digest_of_whole(database, key, table)});
             continue;
         }
@@ -283,7 +280,7 @@ void verify_ledger(const LedgerDatabase& database) {
     for (std::int64_t table = 1; !is_whole(table); ++table)
         compare_rows(database, key, table, std::move(last[table]), findings);
     for (const char* whole : chained_wholes) {
-        const std::int64_t table = *chained_table(whole);
+        const std::int64_t table = chained_row(whole, 0)->first;
         if (last[table][0] != digest_of_whole(database, key, table))
             findings.add(name_of_row(table, 0) + " was changed");
     }

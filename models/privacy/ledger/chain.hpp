@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,11 +23,13 @@ struct ChainState {
     std::int64_t migrated_from = 0;  ///< the layout that the ledger had when its chain began; 0: it was new
 };
 
-/// Which rows a transaction has touched: the table by its number, the row by its id.
-using TouchedRows = std::set<std::pair<std::int64_t, std::int64_t>>;
+/// Which rows a transaction has touched: the table by its number, 1 and up, the row by its id, or 0 of a
+/// table that is covered as a whole.
+using TouchedRow = std::pair<std::int64_t, std::int64_t>;
+using TouchedRows = std::set<TouchedRow>;
 
-/// Of a table that the chain covers, 1 and up; empty for others.
-std::optional<std::int64_t> chained_table(const std::string& name);
+/// Empty for a table that the chain does not cover.
+std::optional<TouchedRow> chained_row(std::string_view table, std::int64_t row);
 
 /// Begins the chain with all rows that are there; inside a transaction of the caller.
 void begin_chain(const LedgerDatabase& database, std::int64_t migrated_from);

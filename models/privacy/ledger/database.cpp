@@ -111,7 +111,7 @@ void LedgerDatabase::give_back(const std::string& sql, sqlite3_stmt* statement) 
 }
 
 void LedgerDatabase::note_touched(const char* table, std::int64_t row) const {
-    if (const auto number = chained_table(table)) touched_.emplace(*number, row);
+    if (const auto touched = chained_row(table, row)) touched_.insert(*touched);
 }
 
 void LedgerDatabase::fail(const std::string& what) const {
