@@ -15,11 +15,11 @@ draw() { must measure --data "$1" --ledger labels.db --labels "$2" --epsilon "$3
 
 # 1. Drawn and charged once: the same again is the same bytes for nothing; another epsilon, or form, is another draw.
 draw ward.h5 response 1 drawn.h5
-[[ $(json out.txt 'o["charged"], o["cost"]["epsilon"], o["guarantee"]["status"], o["guarantee"]["relation"]') == "True 1 proved label" ]] || fail "the draw: $(<out.txt)"
+[[ $(json out.txt 'o["charged"], o["cost"]["epsilon"], o["guarantee"]["status"], o["guarantee"]["relation"]') == "True 1.0 proved label" ]] || fail "the draw: $(<out.txt)"
 grep -q 'labels alone are private.*features are taken to be public' out.txt || fail "does not say what is private: $(<out.txt)"
 draw ward.h5 response 1 again.h5
 cmp drawn.h5 again.h5 || fail "asked again, other labels"
-[[ $(json out.txt 'o["charged"]') == False && $(spent labels) == "1 1" ]] || fail "charged twice: $(spent labels)"
+[[ $(json out.txt 'o["charged"]') == False && $(spent labels) == "1.0 1" ]] || fail "charged twice: $(spent labels)"
 draw ward.h5 response 0.5 less.h5
 draw ward.h5 laplace 1 soft.h5
 [[ $(spent labels) == "2.5 3" ]] || fail "not the sum of three draws: $(spent labels)"
@@ -27,10 +27,18 @@ refused 6 'does not fit' measure --data ward.h5 --ledger labels.db --labels resp
 [ ! -e none.h5 ] || fail "labels that were not paid for"
 "$holdfast" inspect drawn.h5:test --quiet >out.txt 2>&1 && fail "test labels left with the drawn ones"
 "$holdfast" inspect drawn.h5 --quiet >out.txt || fail "no dataset"
-grep -q '3[01][0-9][0-9] records\|29[0-9][0-9] records' out.txt || fail "not all records: $(<out.txt)"
+grep -q 'labels: drawn under privacy' out.txt || fail "inspect does not say that they were drawn: $(<out.txt)"
+grep -q 'records  *30[0-9][0-9] x 2' out.txt || fail "not all records: $(<out.txt)"
+
+# More than is read at once, known by their rows.
+must synth tabular --features 3 --records 40000 --test 10 --population crowd --out crowd.h5
+must account --ledger crowd.db --data crowd.h5 --budget 4 --relation label
+for copy in one two; do must measure --data crowd.h5 --ledger crowd.db --labels laplace --epsilon 2 --classes 3 --out $copy.h5; done
+cmp one.h5 two.h5 || fail "asked again of many, other labels"
+"$holdfast" inspect one.h5 --quiet | grep -q 'records  *40000 x 3' || fail "not all of the many"
 
 # 2. What is learnt from them may leave; on any number of ranks the same.
-noisy=(--set training.kind=noisy --set noise.law=none --set clip.kind=norm --set clip.norm_limit=10 --set network.loss=cross_entropy --set 'network.hidden=[]' --set training.epochs=60 --set training.batches=1 --set training.learning_rate=4)
+noisy=(--set training.kind=noisy --set noise.law=none --set clip.kind=norm --set clip.norm_limit=10 --set network.loss=cross_entropy --set 'network.hidden=[]' --set training.epochs=200 --set training.batches=1 --set training.learning_rate=8)
 accuracy() { must predict --model "$1" --queries ward.h5:test --accuracy --json; json out.txt 'o["accuracy"]'; }
 for name in drawn soft; do
     must train --data $name.h5 --out $name "${noisy[@]}" --set training.labels=corrected
@@ -39,7 +47,7 @@ for name in drawn soft; do
     must publish --run $name --ledger labels.db --out $name.model.h5
     grep -q '^proved: labels alone are private.*(1, 0)-differentially private' out.txt || fail "published as what? $(<out.txt)"
     must publish --run $name --ledger labels.db --out $name.model.h5
-    [[ $(python3 -c "print($(accuracy $name.model.h5) > .88)") == True ]] || fail "$name learnt nothing: $(<out.txt)"
+    [[ $(python3 -c "print($(accuracy $name.model.h5) > .78)") == True ]] || fail "$name learnt nothing: $(<out.txt)"
 done
 refused 2 'leave --epsilon' publish --run drawn --ledger labels.db --out x.h5 --epsilon 1 --quiet
 [[ $(json drawn/manifest.json 'o["configuration"]["training.label_unit"]') == 1.0 ]] || fail "the unit: $(json drawn/manifest.json 'o["configuration"]["training.label_unit"]')"
@@ -60,7 +68,7 @@ refused 6 'drawn for accounts of labels' measure --data ward.h5 --ledger records
 refused 2 'for their owner' publish --run drawn --ledger records.db --out x.h5 --quiet
 
 # 4. Ids that show a label, labels that were drawn before, what is not stated; a file that is not the one that was drawn.
-import content.h5 --id-from-content
+must import ward.csv --id-from-content --label ill --population ward --scale '*=0:12000' --out content.h5
 must account --ledger content.db --data content.h5 --budget 4 --relation label
 refused 3 'would show it' measure --data content.h5 --ledger content.db --labels response --epsilon 1 --out x.h5 --quiet
 refused 3 'drawn already' measure --data drawn.h5 --ledger labels.db --labels response --epsilon 1 --out x.h5 --quiet

@@ -154,7 +154,9 @@ TEST(DrawnLabels, CorrectedTheyLeaveARightModelWhereItIs) {
             const LabelLaw law = LabelLaw::of(form, 2, epsilon);
             for (const double one : mean_derivative(law, law.unit())) EXPECT_NEAR(one, 0, 1e-9) << form;
             // Taken as drawn (a unit that says all of one label) they pull it towards the middle.
-            if (law.form == "response") EXPECT_GT(std::abs(mean_derivative(law, 60)[0]), 0.02);
+            if (law.form == "response") {
+                EXPECT_GT(std::abs(mean_derivative(law, 60)[0]), 0.02);
+            }
         }
 }
 

@@ -287,7 +287,7 @@ TEST(RobustSums, OfCorrectedLabelsAreTheGradientOfTheirLikelihood) {
             for (std::size_t i = 0; i <= features; ++i)
                 ASSERT_NEAR(static_cast<double>(vector[c * (features + 1) + i]) * unit,
                             (model[c] - posterior[c]) * (i < features ? records.features.at(index, i) : 1),
-                            1e-9);
+                            unit);
     }
 }
 

@@ -22,6 +22,8 @@
 namespace holdfast {
 namespace {
 
+constexpr std::uint64_t drawn_rows = 16384;
+
 /// Whatever of the table is not its labels is to be public, and to say nothing of them.
 void check_public(const DatasetInfo& info) {
     const auto refuse = [&](const std::string& message, const std::string& hint) {
@@ -70,18 +72,20 @@ LabelledIds labels_by_id(const DatasetReader& reader, std::size_t classes) {
     return all;
 }
 
-/// The records with evidence in place of what their labels were, slab by slab.
-void visit_drawn(const DatasetReader& reader, const LabelledIds& all, std::size_t classes,
-                 const std::vector<std::uint8_t>& evidence, const std::function<void(const Records&)>& use) {
-    reader.visit([&](const Records& slab) {
-        Records drawn = slab;
+/// The records with evidence in place of what their labels were, slab by slab, while nothing else is read:
+/// `use` may write.
+void for_each_drawn(const DatasetReader& reader, const LabelledIds& all, std::size_t classes,
+                    const std::vector<std::uint8_t>& evidence,
+                    const std::function<void(const Records&)>& use) {
+    for (std::uint64_t first = 0, rows = reader.info().rows; first < rows; first += drawn_rows) {
+        Records drawn = reader.read(first, std::min(drawn_rows, rows - first));
         for (std::size_t i = 0; i < drawn.size(); ++i) {
             const auto of_row = std::span(evidence).subspan(all.places[drawn.rows[i]] * classes, classes);
             drawn.evidence.insert(drawn.evidence.end(), of_row.begin(), of_row.end());
             drawn.labels[i] = likeliest_label(of_row);
         }
         use(drawn);
-    });
+    }
 }
 
 /// No other split: their labels are as private, and were not drawn.
@@ -90,7 +94,7 @@ void write_drawn(const DatasetReader& reader, const LabelledIds& all, const Labe
     const DatasetInfo& info = reader.info();
     DatasetWriter writer(path);
     writer.begin_split(info.split, info.features, info.wide);
-    visit_drawn(reader, all, law.classes, evidence, [&](const Records& slab) { writer.append(slab); });
+    for_each_drawn(reader, all, law.classes, evidence, [&](const Records& slab) { writer.append(slab); });
     PublicFacts facts = info;
     facts.label_law = law.to_text();
     writer.set_facts(facts);
@@ -159,7 +163,7 @@ void draw_private_labels(const Context& context, const LabelChoice& choice) {
         SystemRandomBits bits;
         DrawnLabels drawn{"", draw_labels(all.labels, law, bits)};
         RecordDigest records;
-        visit_drawn(reader, all, classes, drawn.evidence, [&](const Records& slab) { records.add(slab); });
+        for_each_drawn(reader, all, classes, drawn.evidence, [&](const Records& slab) { records.add(slab); });
         drawn.dataset = records.hex(*make_serial_communicator());
         return drawn.to_text();
     });
