@@ -92,7 +92,7 @@ TEST(DrawnLabels, HaveTheLawThatIsStated) {
         for (std::size_t i = 0; i < draws; ++i) {
             const auto one = std::span(hard).subspan(i * classes, classes);
             ASSERT_EQ(std::accumulate(one.begin(), one.end(), 0), 1);
-            ++moved[static_cast<std::size_t>(likeliest_label(one))];
+            ++moved[static_cast<std::size_t>(likeliest_label(one, i))];
             ++own[soft[i * classes + 1]];
             ++none[soft[i * classes]];
             both[1] += soft[i * classes] == 0 && soft[i * classes + 2] == 0;
@@ -158,6 +158,13 @@ TEST(DrawnLabels, CorrectedTheyLeaveARightModelWhereItIs) {
                 EXPECT_GT(std::abs(mean_derivative(law, 60)[0]), 0.02);
             }
         }
+}
+
+TEST(DrawnLabels, NoClassIsPreferredWhereSeveralAreAsLikely) {
+    const std::vector<std::uint8_t> evidence{64, 3, 64, 64};
+    for (std::size_t turn = 0; turn < 9; ++turn)
+        EXPECT_EQ(likeliest_label(evidence, turn), std::vector<int>({0, 2, 3})[turn % 3]);
+    EXPECT_EQ(likeliest_label(std::vector<std::uint8_t>{0, 1}, 7), 1);
 }
 
 TEST(DrawnLabels, ThePaymentSaysWhatTheyCostByEveryRule) {

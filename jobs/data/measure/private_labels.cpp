@@ -80,9 +80,10 @@ void for_each_drawn(const DatasetReader& reader, const LabelledIds& all, std::si
     for (std::uint64_t first = 0, rows = reader.info().rows; first < rows; first += drawn_rows) {
         Records drawn = reader.read(first, std::min(drawn_rows, rows - first));
         for (std::size_t i = 0; i < drawn.size(); ++i) {
-            const auto of_row = std::span(evidence).subspan(all.places[drawn.rows[i]] * classes, classes);
+            const std::size_t place = all.places[drawn.rows[i]];
+            const auto of_row = std::span(evidence).subspan(place * classes, classes);
             drawn.evidence.insert(drawn.evidence.end(), of_row.begin(), of_row.end());
-            drawn.labels[i] = likeliest_label(of_row);
+            drawn.labels[i] = likeliest_label(of_row, place);
         }
         use(drawn);
     }

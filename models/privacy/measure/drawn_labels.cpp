@@ -88,8 +88,12 @@ std::vector<std::uint8_t> draw_labels(std::span<const std::int32_t> labels, cons
     return evidence;
 }
 
-std::int32_t likeliest_label(std::span<const std::uint8_t> evidence) {
-    return static_cast<std::int32_t>(std::max_element(evidence.begin(), evidence.end()) - evidence.begin());
+std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::size_t turn) {
+    std::vector<std::int32_t> likeliest;
+    const std::uint8_t most = *std::max_element(evidence.begin(), evidence.end());
+    for (std::size_t c = 0; c < evidence.size(); ++c)
+        if (evidence[c] == most) likeliest.push_back(static_cast<std::int32_t>(c));
+    return likeliest[turn % likeliest.size()];
 }
 
 Payment payment_for(const LabelLaw& law) {

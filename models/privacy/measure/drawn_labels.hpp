@@ -39,8 +39,8 @@ struct LabelLaw {
 /// [labels, classes]: the evidence, by fresh bits. Each label is below law.classes.
 std::vector<std::uint8_t> draw_labels(std::span<const std::int32_t> labels, const LabelLaw& law,
                                       RandomBits& bits);
-/// The class of most evidence, of several the first.
-std::int32_t likeliest_label(std::span<const std::uint8_t> evidence);
+/// The class of most evidence; of several, which are equally likely, they take turns.
+std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::size_t turn);
 
 /// Without token and guarantee.
 Payment payment_for(const LabelLaw& law);
