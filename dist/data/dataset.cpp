@@ -106,6 +106,15 @@ void require_numbers(const hdf5::Dataset& targets, std::uint64_t rows, const std
         "there must be one target for each row", where);
 }
 
+void require_evidence(const hdf5::Dataset& evidence, std::uint64_t rows, const std::string& where) {
+    const hdf5::Shape& shape = evidence.shape();
+    if (shape.size() == 2 && shape[0] == rows && shape[1] > 1 && evidence.type() == hdf5::Type::uint8) return;
+    throw Error(ExitCode::input,
+                "has shape " + shape_text(shape) + " of " + hdf5::name_of(evidence.type()) +
+                    ", the features have " + std::to_string(rows) + " rows",
+                "there must be a uint8 for each row and class", where);
+}
+
 std::int32_t class_index(std::int64_t label, std::uint64_t row, const std::string& where) {
     if (label >= 0 && label <= std::numeric_limits<std::int32_t>::max())
         return static_cast<std::int32_t>(label);
@@ -165,6 +174,8 @@ void Records::append_row_of(const Records& other, std::size_t row) {
     rows.push_back(other.rows[row]);
     if (!other.targets.empty()) targets.push_back(other.targets[row]);
     if (!other.weights.empty()) weights.push_back(other.weights[row]);
+    const std::size_t classes = other.evidence_classes();
+    for (std::size_t c = 0; c < classes; ++c) evidence.push_back(other.evidence[row * classes + c]);
 }
 
 void Records::reserve(std::size_t records) {
@@ -257,7 +268,7 @@ std::vector<std::string> dataset_splits(const std::string& path) {
 struct DatasetReader::File {
     hdf5::File file;
     hdf5::Dataset features;
-    std::optional<hdf5::Dataset> labels, targets, ids;
+    std::optional<hdf5::Dataset> labels, targets, ids, evidence;
 };
 
 DatasetReader::DatasetReader(const std::string& name, const std::string& default_split, SealShare share) {
@@ -282,7 +293,7 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
     if (bytes) info_.divisor = divisor_of(file);
     if (bytes && !file.has_attribute("feature_range")) info_.range = {0, largest_byte / info_.divisor};
     if (file.has_attribute("image_shape")) info_.image_shape = file.read_int64s_attribute("image_shape");
-    std::optional<hdf5::Dataset> labels, targets, ids;
+    std::optional<hdf5::Dataset> labels, targets, ids, evidence;
     if (file.has(y_name)) {
         hdf5::Dataset values = file.dataset(y_name);
         const bool numbers = values.type() == hdf5::Type::float32 || values.type() == hdf5::Type::float64;
@@ -297,10 +308,15 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
         ids = file.dataset(id_name);
         require_integers(*ids, info_.rows, "ids", info_.path + ":" + id_name);
     }
+    if (file.has("e_" + info_.split)) {
+        evidence = file.dataset("e_" + info_.split);
+        require_evidence(*evidence, info_.rows, info_.path + ":e_" + info_.split);
+        info_.evidence_classes = evidence->shape()[1];
+    }
     info_.has_labels = labels.has_value();
     info_.has_targets = targets.has_value();
-    file_ = std::make_unique<File>(
-        File{std::move(file), std::move(features), std::move(labels), std::move(targets), std::move(ids)});
+    file_ = std::make_unique<File>(File{std::move(file), std::move(features), std::move(labels),
+                                        std::move(targets), std::move(ids), std::move(evidence)});
 }
 
 DatasetReader::~DatasetReader() = default;
@@ -349,6 +365,10 @@ Records DatasetReader::read_unchecked(std::uint64_t first, std::uint64_t count) 
     if (file_->targets) {
         records.targets.resize(count);
         file_->targets->read({first}, {count}, records.targets.data());
+    }
+    if (file_->evidence) {
+        records.evidence.resize(count * info_.evidence_classes);
+        file_->evidence->read({first, 0}, {count, info_.evidence_classes}, records.evidence.data());
     }
     if (!file_->labels) return records;
     std::vector<std::int64_t> labels(count);
@@ -401,8 +421,8 @@ struct Split {
     std::size_t features = 0;
     bool wide = false;
     std::uint64_t rows = 0;
-    std::optional<hdf5::Dataset> x, ids;  // once there are rows
-    std::optional<hdf5::Dataset> truths;  // labels or targets
+    std::optional<hdf5::Dataset> x, ids;            // once there are rows
+    std::optional<hdf5::Dataset> truths, evidence;  // labels or targets; of labels that were drawn
     bool numbers = false;
 };
 
@@ -451,7 +471,7 @@ DatasetWriter::~DatasetWriter() = default;
 void DatasetWriter::begin_split(const std::string& split, std::size_t features, bool wide) {
     ensure(!split.empty() && features > 0 && !file_->splits.contains(split),
            "a split has a new name and features");
-    file_->splits.emplace(split, Split{features, wide, 0, {}, {}, {}, false});
+    file_->splits.emplace(split, Split{features, wide, 0, {}, {}, {}, {}, false});
     file_->last = split;
 }
 
@@ -494,6 +514,13 @@ void DatasetWriter::append(const std::string& name, const Records& records) {
                : split.x->write(here, slab, features.values().data());
     split.ids->resize(split.rows);
     split.ids->write({here[0]}, {count}, records.ids.data());
+    if (const std::size_t classes = records.evidence_classes(); classes > 0) {
+        if (!split.evidence)
+            split.evidence = file_->file.create_dataset("e_" + name, hdf5::Type::uint8, {0, classes},
+                                                        rows_storage(classes, {classes}, file_->deflate));
+        split.evidence->resize(split.rows);
+        split.evidence->write({here[0], 0}, {count, classes}, records.evidence.data());
+    }
     if (!known) return;
     split.truths->resize(split.rows);
     numbers ? split.truths->write({here[0]}, {count}, records.targets.data())
@@ -518,7 +545,7 @@ void DatasetWriter::set_image_shape(const std::vector<std::int64_t>& channels_he
 
 void DatasetWriter::commit() {
     for (auto& [name, split] : file_->splits) {
-        for (std::optional<hdf5::Dataset>* dataset : {&split.x, &split.ids, &split.truths})
+        for (std::optional<hdf5::Dataset>* dataset : {&split.x, &split.ids, &split.truths, &split.evidence})
             if (*dataset) (*dataset)->close();
     }
     file_->file.write_attribute(hdf5::sealed_attribute, std::int64_t{1});

@@ -56,10 +56,13 @@ struct Records {
         {};  ///< [n], numbers, of a dataset for regression; else empty, as are labels there
     /// [n], what each row counts by (kernels/ops/row_weight.hpp); empty: 1.
     std::vector<double> weights = {};
+    /// [n, classes], of labels that were drawn under privacy: evidence for each class; empty: they were not.
+    std::vector<std::uint8_t> evidence = {};
     /// Persons have several rows, which have one id, stand side by side, and weigh row_weight() each.
     bool rows_of_persons = false;
 
     std::size_t size() const { return ids.size(); }
+    std::size_t evidence_classes() const { return evidence.empty() ? 0 : evidence.size() / size(); }
     void reserve(std::size_t records);  ///< memory for so many, but for their labels
     /// None of these, of as many columns.
     Records none() const;
@@ -103,6 +106,7 @@ struct DatasetInfo : PublicFacts {
     std::size_t features = 0;
     bool wide = false;  ///< features stored as double
     bool has_labels = false;
+    std::size_t evidence_classes = 0;       ///< of e_SPLIT; 0: its labels were not drawn under privacy
     bool has_targets = false;               ///< y_SPLIT holds numbers in place of labels: a regression
     std::vector<std::string> splits;        ///< all splits of the file, sorted
     std::vector<std::int64_t> image_shape;  ///< channels, height, width; empty unless the records are images
@@ -121,7 +125,8 @@ std::pair<std::string, std::string> split_dataset_name(const std::string& name,
 std::vector<std::string> dataset_splits(const std::string& path);
 
 /// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
-/// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional), attributes
+/// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional),
+/// e_SPLIT [n, classes] uint8 (optional, evidence for each class, of labels that were drawn), attributes
 /// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none", "measured"; absent:
 /// unknown), `ids` ("given", "content", "row number"), `unit` ("row", "person"), `rows_at_most`,
 /// `expected_records`, `population`, `feature_range` and `target_range` (low, high), `image_shape` (channels,

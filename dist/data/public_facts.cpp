@@ -284,6 +284,7 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
         facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
     facts.schema = schema_text(file);
     facts.measured = read_text(file, measured_name, "list of measured constants");
+    if (file.has_attribute("label_law")) facts.label_law = file.read_text_attribute("label_law");
     const bool scaled = file.has_attribute("scaling") && file.read_text_attribute("scaling") == "measured";
     if ((scaled || facts.count_measured) && facts.measured.empty())
         refuse(file, "'scaling' or 'count' is 'measured', and the file does not say what was",
@@ -312,6 +313,7 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     file.write_attribute("feature_names", joined_by_commas(facts.feature_names));
     write_text(file, schema_name, facts.schema);
     write_text(file, measured_name, facts.measured);
+    if (!facts.label_law.empty()) file.write_attribute("label_law", facts.label_law);
 }
 
 }  // namespace holdfast

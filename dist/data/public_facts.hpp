@@ -55,6 +55,7 @@ struct PublicFacts {
     std::string schema = "";  ///< of the table they come from, as to_json(Schema) has it; empty: not known
     bool count_measured = false;  ///< expected_records was drawn from the records under privacy
     std::string measured = "";    ///< what was drawn, the very text that the ledger keeps; empty: nothing was
+    std::string label_law = "";   ///< by which its labels were drawn under privacy; empty: they were not
 };
 
 /// The texts of columns that nobody has named, by column, in the order in which they were found; features are

@@ -245,6 +245,10 @@ std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
         notes.push_back(
             "columns: chosen from the records under privacy and paid for; certificates are about neighbours "
             "at these columns.");
+    if (!info.label_law.empty())
+        notes.push_back(
+            "labels: drawn under privacy, each once, and paid for; what is learnt from them costs nothing "
+            "more.");
     if ((info.has_labels || info.has_targets) && info.expected_records == 0) {
         notes.push_back(
             "public count: not stated; training takes the count it finds, which one record changes: its "

@@ -19,15 +19,17 @@ namespace {
 constexpr std::uint64_t slab_rows = 16384;
 constexpr std::size_t records_worth_threads = 1024;
 
-/// A record on its way: [id, row, label, features], and behind them its target, if it has one.
+/// A record on its way: [id, row, label, features], and behind them its target, if it has one, and the
+/// evidence of a label that was drawn.
 class Packet {
   public:
-    Packet(const FeatureMatrix& features, bool numbers)
+    Packet(const FeatureMatrix& features, bool numbers, std::size_t evidence)
         : element_(features.wide() ? sizeof(double) : sizeof(float)),
           feature_bytes_(features.columns() * element_),
-          target_bytes_(numbers ? sizeof(double) : 0) {}
+          target_bytes_(numbers ? sizeof(double) : 0),
+          evidence_bytes_(evidence) {}
 
-    std::size_t size() const { return features_at + feature_bytes_ + target_bytes_; }
+    std::size_t size() const { return features_at + feature_bytes_ + target_bytes_ + evidence_bytes_; }
 
     void append(const Records& records, std::size_t index, std::vector<std::byte>& out) const {
         const std::int32_t label = records.labels.empty() ? 0 : records.labels[index];
@@ -40,6 +42,7 @@ class Packet {
                                  : static_cast<const void*>(records.features.values().data() + first);
         put(values, feature_bytes_, out);
         if (target_bytes_ > 0) put(&records.targets[index], target_bytes_, out);
+        if (evidence_bytes_ > 0) put(&records.evidence[index * evidence_bytes_], evidence_bytes_, out);
     }
 
     void read(const std::byte* from, Records& records) const {
@@ -62,6 +65,8 @@ class Packet {
         } else {
             append(records.features.values());
         }
+        const auto* evidence = reinterpret_cast<const std::uint8_t*>(values + feature_bytes_ + target_bytes_);
+        records.evidence.insert(records.evidence.end(), evidence, evidence + evidence_bytes_);
         if (target_bytes_ == 0) return;
         records.targets.emplace_back();
         std::memcpy(&records.targets.back(), values + feature_bytes_, target_bytes_);
@@ -73,7 +78,7 @@ class Packet {
         out.insert(out.end(), first, first + bytes);
     }
     static constexpr std::size_t features_at = 2 * sizeof(std::uint64_t) + sizeof(std::int32_t);
-    std::size_t element_, feature_bytes_, target_bytes_;
+    std::size_t element_, feature_bytes_, target_bytes_, evidence_bytes_;
 };
 
 void check_unique(const MemberRecords& held, const std::string& path) {
@@ -165,7 +170,7 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
     const Assignment assignment(sharing.seed);
     const std::vector<std::size_t> numbers = numbers_in_grid(sharing);
     const FeatureMatrix empty(info.features, info.wide);
-    const Packet packet(empty, info.has_targets);
+    const Packet packet(empty, info.has_targets, info.evidence_classes);
     Distributed result;
     std::vector<MemberRecords>& held = result.held;
     for (std::size_t number = grid.members().first; number < grid.members().last; ++number)
@@ -213,7 +218,7 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
 }
 
 void RecordDigest::add(const Records& records) {
-    const Packet packet(records.features, !records.targets.empty());
+    const Packet packet(records.features, !records.targets.empty(), records.evidence_classes());
     std::uint64_t sums[4] = {};
     std::vector<std::byte> bytes;
 #pragma omp parallel for schedule(static) firstprivate(bytes) reduction(+ : sums) \

@@ -74,7 +74,8 @@ DatasetFacts dataset_of(const json& dataset) {
             schema_of(fields),
             optional.text("measured"),  // stated where something was
             unit_of(dataset),
-            dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1};
+            dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1,
+            optional.text("label_law")};
 }
 
 PublicRecords public_records_of(const Fields& manifest) {
@@ -173,6 +174,7 @@ json RunManifest::to_json() const {
     if (!metrics.empty()) object["metrics"] = metrics;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
     if (!dataset.measured.empty()) object["dataset"]["measured"] = dataset.measured;
+    if (!dataset.label_law.empty()) object["dataset"]["label_law"] = dataset.label_law;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
     if (dataset.unit == Unit::person) {

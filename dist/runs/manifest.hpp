@@ -29,6 +29,7 @@ struct DatasetFacts {
     std::string measured = "";  ///< likewise, and these
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;
+    std::string label_law = "";  ///< as PublicFacts has it
 };
 
 /// Records trained on beside the private ones.

@@ -332,8 +332,12 @@ Run declare_account(const Command& command) {
             "The part of --budget-delta that, with renyi, is for answers that have a delta of their own, "
             "with gdp for names that measure publishes")
         .needs(budget);
-    command.add_option("--relation", request->relation, "Which neighbours the budget counts")
-        .one_of({"add_remove", "substitute"})
+    command
+        .add_option(
+            "--relation", request->relation,
+            "Which neighbours the budget counts; label: of labels alone, features being public, for holdfast "
+            "measure --labels")
+        .one_of({"add_remove", "substitute", "label"})
         .needs(budget)
         .show_default();
     command

@@ -18,9 +18,11 @@
 #include "jobs/program/runs/run_key.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
+#include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -62,6 +64,37 @@ PaidParameters trained_parameters(const FinishedRun& run, const Request& request
                     "leave --epsilon and --delta out", request.epsilon ? "--epsilon" : "--delta");
     LedgerPayment payment = payment_for(run, request);
     destroy_run_key(run.folder);
+    return {parameters_of(run), std::move(payment)};
+}
+
+/// What the labels of the run were drawn for, where this ledger drew them: all else that it learnt from is
+/// public.
+std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const Request& request) {
+    const std::string& dataset = run.manifest.dataset.digest;
+    if (run.manifest.dataset.label_law.empty()) return std::nullopt;
+    const Ledger ledger(request.ledger);
+    const std::optional<std::string> population = ledger.population_of(dataset);
+    if (!population) return std::nullopt;
+    for (LedgerPayment& payment : ledger.payments(*population)) {
+        if (payment.mechanism == drawn_labels_mechanism && !payment.result.empty() &&
+            DrawnLabels::of(payment.result, request.ledger).dataset == dataset)
+            return std::move(payment);
+    }
+    return std::nullopt;
+}
+
+/// Those of a training of any kind on such labels.
+PaidParameters parameters_of_labels(const FinishedRun& run, LedgerPayment payment, const Request& request) {
+    if (request.epsilon || request.delta)
+        throw Error(ExitCode::usage,
+                    "its labels were paid for when they were drawn, and nothing else is private",
+                    "leave --epsilon and --delta out", request.epsilon ? "--epsilon" : "--delta");
+    if (run.members() > 1 && run.network.layers().size() > 1)
+        throw Error(ExitCode::usage, "the members of an ensemble are no one network",
+                    "train with ensemble.members = 1", "ensemble.members");
+    Guarantee claim = claim_about_drawn_labels(facts_of(run.manifest), payment.epsilon);
+    state_public_models(run.settings, claim);
+    payment.guarantee = claim.to_json().dump();
     return {parameters_of(run), std::move(payment)};
 }
 
@@ -127,13 +160,16 @@ void publish(const Context& context, const Request& request) {
     // 1. A run whose parameters may leave.
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
+    const std::optional<LedgerPayment> labels = payment_of_labels(run, request);
     const Kind& kind = kind_named(run.manifest.kind);
-    kind.require_publishable(run.settings);
-    const std::optional<Rational> sensitivity = kind.sensitivity(run.settings, run.features);
+    if (!labels) kind.require_publishable(run.settings);
+    const std::optional<Rational> sensitivity =
+        labels ? std::nullopt : kind.sensitivity(run.settings, run.features);
 
     // 2. What was paid for, and holds noise that nobody can draw again.
-    const PaidParameters paid = sensitivity ? protected_parameters(context, run, *sensitivity, request)
-                                            : trained_parameters(run, request);
+    const PaidParameters paid = labels        ? parameters_of_labels(run, *labels, request)
+                                : sensitivity ? protected_parameters(context, run, *sensitivity, request)
+                                              : trained_parameters(run, request);
 
     // 3. The ledger knows that the model is out before anyone can see the file. After a crash between the
     // two, the same command again writes the same bytes.
@@ -143,7 +179,10 @@ void publish(const Context& context, const Request& request) {
     });
 
     // 4. What has left the house.
-    print(context, request, run, model, digest, sensitivity ? "once" : "when it was trained");
+    print(context, request, run, model, digest,
+          labels        ? "when its labels were drawn"
+          : sensitivity ? "once"
+                        : "when it was trained");
 }
 
 }  // namespace
@@ -151,8 +190,10 @@ void publish(const Context& context, const Request& request) {
 Run declare_publish(const Command& command) {
     auto request = std::make_shared<Request>();
     command
-        .add_option("--run", request->run,
-                    "Run folder of holdfast train, of training.kind = \"noisy\" or \"convex\"")
+        .add_option(
+            "--run", request->run,
+            "Run folder of holdfast train, of training.kind = \"noisy\" or \"convex\", or of any kind on "
+            "labels that holdfast measure drew")
         .required();
     command
         .add_option("--ledger", request->ledger,

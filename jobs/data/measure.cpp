@@ -6,6 +6,7 @@
 //   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
 //   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
 //   holdfast measure --data patients.h5 --ledger ward.db --features 10 --out ten.h5
+//   holdfast measure --data patients.h5 --ledger labels.db --labels response --epsilon 1 --out drawn.h5
 
 #include <spdlog/logger.h>
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/data/measure/chosen_columns.hpp"
+#include "jobs/data/measure/private_labels.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
@@ -38,7 +40,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string data, ledger, out;
+    std::string data, ledger, out, labels;
     bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
     std::optional<std::uint64_t> features, classes;  ///< columns to choose, and of how many labels
@@ -65,6 +67,9 @@ constexpr std::size_t block_rows = 512;  // of which all columns lie in a cache
 void check_request(const Request& request) {
     if (request.bins != 0 && request.bins != 8 && request.bins != 16)
         refuse_usage("8 or 16 bins are measured", "give one of them, or leave it out", "--bins");
+    if (request.classes)
+        refuse_usage("only --features and --labels ask for it", "leave it out, or give one of them",
+                     "--classes");
     if (request.share && !(*request.share > 0 && *request.share < 1))
         refuse_usage("not in (0, 1)", "give the part of the total that it may cost, such as 0.05", "--share");
     if (request.epsilon && !(*request.epsilon > 0 && std::isfinite(*request.epsilon)))
@@ -739,6 +744,9 @@ std::string next_of(const Request& request, const DatasetInfo& info, const Measu
 }
 
 void measure(const Context& context, const Request& request) {
+    if (!request.labels.empty())
+        return draw_private_labels(context, {request.data, request.ledger, request.out, request.labels,
+                                             request.classes, request.epsilon});
     if (request.features)
         return choose_columns(context, {request.data, request.ledger, request.out, *request.features,
                                         request.classes, request.share, request.epsilon, request.delta});
@@ -827,10 +835,19 @@ Run declare_measure(const Command& command) {
         "its labels apart, and leave the others out");
     for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
         chosen.excludes(command.option(other));
-    command
-        .add_option("--classes", request->classes,
-                    "of how many classes the labels are (default: those the dataset states, else 2)")
-        .needs(chosen);
+    const Argument labels = command.add_option(
+        "--labels", request->labels,
+        "None of these: of an account of labels (account --relation label) draw the label of each record of "
+        "the split once, for --epsilon: response, randomised, or laplace, which keeps evidence for every "
+        "class "
+        "and says more of many classes at little epsilon. What any training learns from them may be "
+        "published");
+    labels.one_of({"response", "laplace"}).excludes(chosen);
+    for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
+        labels.excludes(command.option(other));
+    command.add_option("--classes", request->classes,
+                       "Of --features and --labels: of how many classes the labels are (default: those the "
+                       "dataset states, else 2)");
     command.add_option("--share", request->share,
                        "Part of the total's mu^2 that it may cost (default: 0.01 for the count, 0.04 for "
                        "ranges and bins, or 0.15 where the total is below epsilon 0.3; 0.1 for --features)");

@@ -5,6 +5,7 @@
 #include "dist/data/schema.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/public_model.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 
@@ -73,6 +74,8 @@ constexpr const char* measured_condition =
 constexpr const char* measured_beside =
     "; the constants (ranges, number of records, categories, columns) of its data were drawn from the same "
     "records under privacy, and are paid for apart, from the same account";
+constexpr const char* drawn_condition =
+    "a record is one whose label was drawn under privacy: its own label the epsilon paid for that covers";
 constexpr const char* given_ids = "an id names one person, whatever other records there are";
 constexpr const char* content_ids =
     "no two records of either dataset are equal: an id is a hash of its record's content";
@@ -231,7 +234,8 @@ DataFacts facts_of(const PublicFacts& facts, bool public_records) {
             facts.count_found,
             facts.unit,
             facts.rows_at_most,
-            !facts.measured.empty()};
+            !facts.measured.empty(),
+            !facts.label_law.empty()};
 }
 
 DataFacts facts_of(const RunManifest& manifest) {
@@ -243,7 +247,8 @@ DataFacts facts_of(const RunManifest& manifest) {
             dataset.count_found,
             dataset.unit,
             dataset.rows_at_most,
-            !dataset.measured.empty()};
+            !dataset.measured.empty(),
+            !dataset.label_law.empty()};
 }
 
 RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
@@ -252,6 +257,7 @@ RecordClaim claim_about_records(std::string statement, const Settings& settings,
     RecordClaim claim(Guarantee::proved(std::move(statement), name_of(use.relation)));
     claim.require(facts.measured ? measured_settings_condition : settings_condition);
     if (facts.measured && use.of_certificate) claim.require(measured_condition);
+    if (facts.labels_drawn) claim.require(drawn_condition);
     state_unit(facts, claim);
     state_scaling(facts.scaling, use.uncovered, claim);
     state_ids(facts.ids, use, claim);
@@ -307,6 +313,27 @@ Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const R
                                ", 0)-differentially private" + (facts.measured ? measured_beside : ""),
                            facts, relation);
     state_scaling(facts.scaling, "what the choice cost does not cover", claim);
+    return claim;
+}
+
+Guarantee claim_about_drawn_labels(const DataFacts& facts, const Rational& epsilon) {
+    Guarantee claim = Guarantee::proved(
+        "labels alone are private: those that were drawn, and all that is computed from them and from what "
+        "is "
+        "public, are (" +
+            decimal_text(epsilon) +
+            ", 0)-differentially private where one record has another label; features are taken to be "
+            "public, "
+            "and nothing protects them, nor who is in the data",
+        label_relation);
+    claim.require(
+        "the features, the ids, the order and the number of records are public, and none of them says "
+        "anything "
+        "of labels that is not");
+    claim.require(
+        "no setting, no seed, no constant, column or class was chosen by looking at the private labels");
+    state_unit(facts, claim);
+    if (facts.public_records) claim.require(public_records_condition);
     return claim;
 }
 

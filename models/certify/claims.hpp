@@ -17,7 +17,8 @@ struct DataFacts {
     bool count_found = false;
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;
-    bool measured = false;  ///< constants were drawn from the records under privacy, and paid for
+    bool measured = false;      ///< constants were drawn from the records under privacy, and paid for
+    bool labels_drawn = false;  ///< so were the labels
 };
 
 /// Of a finished run.
@@ -55,6 +56,9 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
                                 const Rational& names_delta = 0);
 /// A claim on the columns of a table that were chosen by pure draws of so much together. Likewise.
 Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const Rational& epsilon);
+/// A claim on labels that were drawn under privacy, of `label` neighbours, and on what is learnt from them:
+/// what leaves with `settings` is made of nothing else that is private. Likewise.
+Guarantee claim_about_drawn_labels(const DataFacts& facts, const Rational& epsilon);
 /// A claim on what is told of scores of persons who were held out, by models that were paid for: of a noisy
 /// table, or of the score that the best of several was chosen by.
 Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,

@@ -71,8 +71,11 @@ Settings settled_for_noise(const Settings& asked) {
 
 RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts) {
     if (!has_noise(settings))
-        return RecordClaim::not_private("the parameters of a training without noise are for their owner",
-                                        "nothing hides what a record changed");
+        return RecordClaim::not_private(
+            "the parameters of a training without noise are for their owner",
+            facts.labels_drawn ? "nothing hides what a record's features changed; what covers its label, "
+                                 "holdfast publish says"
+                               : "nothing hides what a record changed");
     return claim_of("the parameters that are published, and all that is computed from them alone, are (" +
                         decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
                         ")-differentially private: all steps together, for whoever sees every one of them",

@@ -60,11 +60,15 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
-    if (plan.settings.robust.used() || plan.settings.training.clips_after()) {
+    const TrainingSettings& training = plan.settings.training;
+    if (plan.settings.robust.used() || training.clips_after() || training.corrects_labels()) {
         if (public_records.size() > 0)
-            throw Error(ExitCode::usage, "copies, and means of rows, are made of private records alone",
+            throw Error(ExitCode::usage,
+                        "copies, means of rows and corrected labels are of private records alone",
                         "leave --public out",
-                        plan.settings.robust.used() ? "robust.attack" : "training.clip_rows");
+                        plan.settings.robust.used() ? "robust.attack"
+                        : training.clips_after()    ? "training.clip_rows"
+                                                    : "training.labels");
         robust_sums_.emplace(plan, *records_, secrets.augment);
     }
     ensure(plan.backend->precision() == plan.settings.training.precision,

@@ -101,6 +101,10 @@ class RobustSums::Worker {
             x_[j] = surrogate_.transform().inside(of_.records_.features.at(row, j));
         weight_ = of_.records_.weights.empty() ? 1 : of_.records_.weights[row];
         const auto truth = static_cast<std::size_t>(of_.records_.labels[row]);
+        if (settings_.training.corrects_labels()) {
+            const std::size_t classes = of_.records_.evidence_classes();
+            evidence_ = std::span(of_.records_.evidence).subspan(row * classes, classes);
+        }
         surrogate_.forward(x_, pass_);
         const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
         const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
@@ -127,7 +131,11 @@ class RobustSums::Worker {
     }
     void add(const std::vector<double>& x, std::size_t truth, double weight) {
         surrogate_.forward(x, pass_);
-        cross_entropy_by_logits(pass_.logits, truth, by_logits_);
+        if (evidence_.empty()) {
+            cross_entropy_by_logits(pass_.logits, truth, by_logits_);
+        } else {
+            drawn_label_by_logits(pass_.logits, evidence_, settings_.training.label_unit, by_logits_);
+        }
         surrogate_.add_by_parameters(by_logits_, weight * weight_, pass_, gradient_);
     }
     /// Box and Muller; what is drawn beyond the range the network counts as its end.
@@ -192,7 +200,8 @@ class RobustSums::Worker {
     const Surrogate& surrogate_;
     const std::vector<double>& directions_;
     std::int64_t step_;
-    double weight_ = 1;  ///< of the row that is added
+    double weight_ = 1;                            ///< of the row that is added
+    std::span<const std::uint8_t> evidence_ = {};  ///< of its label, where that is corrected
     double radius_;
     Norm norm_;
     Attack attack_;

@@ -21,11 +21,11 @@ struct RobustStep {
 };
 
 /// The sums of noisy training on noise copies and adversarial copies (section robust), or on the rows of
-/// persons that are clipped together (training.clip_rows): in step t a record adds one vector, the mean over
-/// its copies of their gradients, over its rows by their weights, clipped as a whole to a 2-norm of
-/// clip.norm_limit and rounded. It is a function of the record, of the parameters so far and of bits that the
-/// key draws under its id, whatever others there are (models/mathematics.md, one vector a record). In double,
-/// in plain loops, by the host.
+/// persons that are clipped together (training.clip_rows), or on labels that are corrected: in step t a
+/// record adds one vector, the mean over its copies of their gradients, over its rows by their weights,
+/// clipped as a whole to a 2-norm of clip.norm_limit and rounded. It is a function of the record, of the
+/// parameters so far and of bits that the key draws under its id, whatever others there are
+/// (models/mathematics.md, one vector a record). In double, in plain loops, by the host.
 class RobustSums {
   public:
     /// Plan, records and key must outlive it.

@@ -108,13 +108,30 @@ double Surrogate::lead(std::size_t c, std::size_t j, std::span<const double> see
     return rows.bias[c] - rows.bias[j] + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas) {
+namespace {
+
+void probabilities_of(std::span<const double> logits, std::vector<double>& probabilities) {
     const double most = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
-    deltas.resize(logits.size());
-    for (std::size_t c = 0; c < logits.size(); ++c) sum += deltas[c] = monotone_exp(logits[c] - most);
-    for (double& delta : deltas) delta /= sum;
+    probabilities.resize(logits.size());
+    for (std::size_t c = 0; c < logits.size(); ++c) sum += probabilities[c] = monotone_exp(logits[c] - most);
+    for (double& probability : probabilities) probability /= sum;
+}
+
+}  // namespace
+
+void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas) {
+    probabilities_of(logits, deltas);
     deltas[truth] -= 1;
+}
+
+void drawn_label_by_logits(std::span<const double> logits, std::span<const std::uint8_t> evidence,
+                           double unit, std::vector<double>& deltas) {
+    std::vector<double> known(logits.begin(), logits.end()), posterior;
+    for (std::size_t c = 0; c < known.size(); ++c) known[c] += unit * evidence[c];
+    probabilities_of(logits, deltas);
+    probabilities_of(known, posterior);
+    for (std::size_t c = 0; c < known.size(); ++c) deltas[c] -= posterior[c];
 }
 
 }  // namespace holdfast

@@ -55,5 +55,10 @@ class Surrogate {
 
 /// The derivative of the cross-entropy of `truth` by each class's logit: its probability, less 1 of truth.
 void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas);
+/// The same where the label was drawn, and [classes] whole units of evidence are all that is known of it: of
+/// -log of the sum over classes of probability times exp(unit evidence)
+/// (models/privacy/mathematics.md, drawn labels).
+void drawn_label_by_logits(std::span<const double> logits, std::span<const std::uint8_t> evidence,
+                           double unit, std::vector<double>& deltas);
 
 }  // namespace holdfast

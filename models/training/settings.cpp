@@ -153,6 +153,13 @@ void check_noisy(const Settings& settings) {
     if (training.clips_after())
         check_one_vector(settings, "rows that are clipped together", "set training.clip_rows = \"before\"",
                          "network.loss");
+    if (training.corrects_labels()) {
+        check_one_vector(settings, "labels that are corrected", "set training.labels = \"drawn\"",
+                         "network.loss");
+        if (settings.robust.attack == "worst_case")
+            refuse("the worst case is that of one label", "set training.labels = \"drawn\"",
+                   "training.labels");
+    }
     check_robust(settings);
 }
 
@@ -479,6 +486,15 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
              "sum, once, in boxes unless by factors and by noisy training of the cross-entropy, for few "
              "persons and little epsilon",
              &S::clip_rows, {"before", "after"}),
+        text(
+            "labels",
+            "of a dataset whose labels were drawn under privacy (holdfast measure --labels): taken as drawn "
+            "| "
+            "corrected in noisy training of the cross-entropy, by how likely each class makes what was drawn",
+            &S::labels, {"drawn", "corrected"}),
+        real("label_unit",
+             "what evidence for a class then counts as a logit, as the dataset states it; 0: that",
+             &S::label_unit, at_least(0, 64)),
         option("class_weights",
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
                "is to count no more than the other; []: 1 each. Each in [2^-10, 1]",
@@ -719,6 +735,11 @@ void check(const Settings& settings) {
         check_sign_step(settings);
         check_budget(settings);
     }
+    if (settings.training.corrects_labels() && !settings.noisy())
+        refuse("labels are corrected by noisy training",
+               "set training.kind = \"noisy\" (with noise.law = "
+               "\"none\" it has no noise), or training.labels = \"drawn\"",
+               "training.labels");
     check_public_records(settings);
     check_layer_steps(settings);
     check_poison(settings);

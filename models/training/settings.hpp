@@ -45,6 +45,9 @@ struct TrainingSettings {
     std::int64_t most_rows() const { return rows_of_persons() ? rows_at_most : 1; }  ///< of a person
     /// The mean of a person's rows is clipped once, in place of each row by its part ("before").
     std::string clip_rows = "before";
+    std::string labels = "drawn";  ///< or corrected: by what their law says of the label that was drawn
+    double label_unit = 0;         ///< of that law (LabelLaw::unit)
+    bool corrects_labels() const { return labels == "corrected"; }
     bool clips_after() const { return rows_of_persons() && clip_rows == "after"; }
     std::vector<double> class_weights =
         {};  ///< of each label, what its records count by, in (0, 1]; empty: 1
@@ -159,7 +162,7 @@ struct Settings {
     /// weigh.
     bool host_only() const {
         return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows() ||
-               robust.used();
+               robust.used() || training.corrects_labels();
     }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.

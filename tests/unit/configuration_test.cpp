@@ -74,7 +74,8 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
     if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
-    if (key.starts_with("noise.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
+    if (key.starts_with("noise.") || key == "training.labels")
+        return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
     if (key == "robust.attack")
         return {{"training.kind", "noisy"}, {"clip.kind", "norm"}, {"robust.input_radius", 0.1}};
     if (key == "robust.noise") return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};

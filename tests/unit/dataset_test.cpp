@@ -139,6 +139,33 @@ TEST(Dataset, AnUncommittedWriterLeavesNothing) {
     EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(Dataset, EvidenceOfDrawnLabelsStaysWithItsRow) {
+    TemporaryFolder folder;
+    Records records = make_records(6, 2, true);
+    for (std::uint8_t i = 0; i < 18; ++i) records.evidence.push_back(static_cast<std::uint8_t>(i * 14));
+    {
+        DatasetWriter writer(folder.file("a.h5"));
+        writer.set_facts({.label_law = "{}"});
+        writer.begin_split("train", 2, true);
+        writer.append(records);
+        writer.append(records);
+        writer.commit();
+    }
+    const DatasetReader reader(folder.file("a.h5"));
+    EXPECT_EQ(reader.info().evidence_classes, 3U);
+    EXPECT_EQ(reader.info().label_law, "{}");
+    const Records read = reader.read(4, 4);
+    EXPECT_THAT(read.evidence, ElementsAre(168, 182, 196, 210, 224, 238, 0, 14, 28, 42, 56, 70));
+    Records one = read.none();
+    one.append_row_of(read, 1);
+    EXPECT_THAT(one.evidence, ElementsAre(210, 224, 238));
+    RawFile raw;
+    raw.add<double>("x_train", {2, 1}, {0, 1}).add<std::int32_t>("y_train", {2}, {1, 0});
+    raw.add<std::int32_t>("e_train", {2, 2}, {0, 1, 1, 0}).file.close();
+    EXPECT_THAT(error_of([&] { DatasetReader{raw.path}; }).hint(),
+                HasSubstr("a uint8 for each row and class"));
+}
+
 TEST(Dataset, OneRowWorks) {
     RawFile raw;
     raw.add<double>("x_train", {1, 2}, {0.5, 0.25}).add<std::int32_t>("y_train", {1}, {1}).file.close();

@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/ledger_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -504,6 +505,48 @@ TEST_F(AccountsTest, OfAnEarlierLayoutNothingButIdsCanBeCompared) {
     EXPECT_TRUE(ledger.record_public("p", ids(500, 3), marks).uncompared.empty());
 }
 
+TEST_F(AccountsTest, ALedgerOfLayoutFiveGoesOnAndTakesAccountsOfLabels) {
+    std::string head;
+    {
+        Ledger ledger(path);
+        ledger.add_version("ward", "a", ids(0, 10), terms(1));
+        ledger.answer("a", half, query(1), always(1));
+        head = ledger.chain().head;
+    }
+    run_sql(path,
+            "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, ', ''label''', '') "
+            "WHERE name = 'accounts'; PRAGMA user_version = 5;");
+    for (int opening = 0; opening < 2; ++opening) {
+        Ledger ledger(path);
+        EXPECT_TRUE(ledger.had_head(head));
+        EXPECT_EQ(ledger.chain().migrated_from, 0);
+        EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(1, 2));
+        EXPECT_TRUE(ledger.answer("a", half, query(1), always(0))[0].remembered);
+        EXPECT_EQ(error_of([&] { ledger.add_version("hospice", "b", ids(9, 9), terms(1)); }).code(),
+                  ExitCode::input);
+        ledger.add_version("clinic", "c", ids(20, 10), terms(1, "label"));
+    }
+    EXPECT_EQ(Ledger(path).account("clinic")->relation, "label");
+}
+
+TEST_F(AccountsTest, LabelsAreDrawnForAccountsOfLabelsAndNothingElseIs) {
+    Ledger ledger(path);
+    ledger.add_version("ward", "records", ids(0, 10), terms(3));
+    ledger.add_version("clinic", "labels", ids(10, 10), terms(3, "label"));
+    Payment payment = payment_for(LabelLaw::of("response", 2, 1));
+    payment.token = "drawn";
+    payment.guarantee = R"({"status":"proved"})";
+    EXPECT_EQ(error_of([&] { ledger.pay("records", payment); }).code(), ExitCode::budget);
+    EXPECT_TRUE(ledger.pay("labels", payment));
+    EXPECT_FALSE(ledger.pay("labels", payment));  // the same draw
+    payment.mechanism = "noisy_training";
+    payment.token = "trained";
+    EXPECT_THAT(error_of([&] { ledger.pay("labels", payment); }).message(), HasSubstr("labels alone"));
+    EXPECT_TRUE(ledger.pay("records", payment));
+    EXPECT_EQ(error_of([&] { ledger.answer("labels", half, query(1), always(1)); }).code(), ExitCode::budget);
+    EXPECT_EQ(ledger.spending("clinic")->epsilon, 1);
+}
+
 TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutTwoIsRefusedAndLeftAsItWas) {
     for (const char* table : {"accounts", "spent", "charges", "people_key"}) {
         const std::string file = folder.file(std::string(table) + ".db");
@@ -520,7 +563,7 @@ TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
     EXPECT_EQ(folder.read("ledger.db"), before);
     const std::string later = folder.file("later.db");
-    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 6;");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 7;");
     EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
 }
 

@@ -251,6 +251,46 @@ TEST(RobustSums, OfTheWorstCaseAreItsGradient) {
     }
 }
 
+/// The definition in plain loops of a linear network (models/privacy/mathematics.md, drawn labels): p less
+/// the posterior of what was drawn, times (x, 1).
+TEST(RobustSums, OfCorrectedLabelsAreTheGradientOfTheirLikelihood) {
+    Settings settings = settings_of("none", 1);
+    settings.robust.noise = 0;
+    settings.network.hidden = {};
+    settings.clip.norm_limit = 100;  // clips nothing
+    settings.training.labels = "corrected";
+    settings.training.label_unit = 0.05;
+    check(settings);
+    const Training training(settings);
+    Records records = records_of(12);
+    for (std::uint64_t i = 0; i < 36; ++i)
+        records.evidence.push_back(static_cast<std::uint8_t>(KeyedHash{3}(i, i) % 65));
+    const double unit = std::ldexp(1.0, training.plan.gradient_scale().exponent);
+    for (std::uint32_t index = 0; index < 12; ++index) {
+        const auto softmax = [&](bool drawn) {
+            std::vector<double> p;
+            double sum = 0;
+            for (std::size_t c = 0; c < 3; ++c) {
+                double z = drawn ? 0.05 * records.evidence[3 * index + c] : 0;
+                for (std::size_t i = 0; i <= features; ++i)
+                    z += parameter_value(training.parameters[c * (features + 1) + i]) *
+                         (i < features ? records.features.at(index, i) : 1);
+                p.push_back(std::exp(z));
+                sum += p.back();
+            }
+            for (double& one : p) one /= sum;
+            return p;
+        };
+        const std::vector<double> model = softmax(false), posterior = softmax(true);
+        const std::vector<std::int64_t> vector = training.vector_of(records, index);
+        for (std::size_t c = 0; c < 3; ++c)
+            for (std::size_t i = 0; i <= features; ++i)
+                ASSERT_NEAR(static_cast<double>(vector[c * (features + 1) + i]) * unit,
+                            (model[c] - posterior[c]) * (i < features ? records.features.at(index, i) : 1),
+                            unit);
+    }
+}
+
 // Persons of several rows, clipped once
 // ----------------------------------------------------------------------
 

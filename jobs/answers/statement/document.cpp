@@ -34,7 +34,7 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
     Json statement = {{"population", population},
                       {"period", period_of(released)},  // null: nothing yet
                       {"status", status_of(releases)},
-                      {"privacy_loss", privacy_loss_of(*ledger.spending(population))},
+                      {"privacy_loss", privacy_loss_of(*ledger.spending(population), account->relation)},
                       {"unit_of_privacy", unit_of(versions)},
                       {"neighbours", neighbours_of(account->relation)},
                       {"composition", composition_section(account->budget)},

@@ -12,7 +12,7 @@ namespace holdfast {
 // The sections of a statement that follow from the terms of an account, in words for people who decide by
 // them.
 
-nlohmann::ordered_json privacy_loss_of(const Spending& spent);
+nlohmann::ordered_json privacy_loss_of(const Spending& spent, const std::string& relation);
 nlohmann::ordered_json unit_of(const std::vector<DatasetVersion>& versions);
 nlohmann::ordered_json neighbours_of(const std::string& relation);
 nlohmann::ordered_json composition_section(const Budget& budget);

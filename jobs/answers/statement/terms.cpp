@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -25,21 +26,24 @@ Json amount(const Rational& epsilon, const Rational& delta) {
 
 }  // namespace
 
-Json privacy_loss_of(const Spending& spent) {
-    return {{"definition", spent.budget.delta == 0 ? "pure differential privacy (epsilon)"
-                                                   : "approximate differential privacy (epsilon, delta)"},
-            {"budget", amount(spent.budget.epsilon, spent.budget.delta)},
-            {"spent", amount(spent.epsilon, spent.delta)},
-            {"meaning",
-             "Whatever anyone sees of all the releases together: no event is more probable with a record "
-             "than e^epsilon "
-             "(the probability ratio) times what it is without it, plus delta, nor the other way round (see "
-             "neighbours)."},
-            {"budget_or_spent",
-             "The budget bounds all that was and will ever be released. What is spent bounds what was "
-             "released so "
-             "far where the amounts were not chosen by looking at earlier answers."},
-            {"rounding", "upward throughout, in exact arithmetic"}};
+Json privacy_loss_of(const Spending& spent, const std::string& relation) {
+    const bool labels = relation == label_relation;
+    return {
+        {"definition", spent.budget.delta == 0 ? "pure differential privacy (epsilon)"
+                                               : "approximate differential privacy (epsilon, delta)"},
+        {"budget", amount(spent.budget.epsilon, spent.budget.delta)},
+        {"spent", amount(spent.epsilon, spent.delta)},
+        {"meaning",
+         std::string("Whatever anyone sees of all the releases together: no event is more probable ") +
+             (labels ? "with a record's label than e^epsilon (the probability ratio) times what it is with "
+                       "another, plus delta (see neighbours)."
+                     : "with a record than e^epsilon (the probability ratio) times what it is without it, "
+                       "plus delta, nor the other way round (see neighbours).")},
+        {"budget_or_spent",
+         "The budget bounds all that was and will ever be released. What is spent bounds what was "
+         "released so "
+         "far where the amounts were not chosen by looking at earlier answers."},
+        {"rounding", "upward throughout, in exact arithmetic"}};
 }
 
 Json unit_of(const std::vector<DatasetVersion>& versions) {
@@ -76,7 +80,14 @@ Json neighbours_of(const std::string& relation) {
                  "same id. What a person's record says is protected; that the person has one is not, and the "
                  "number "
                  "of records counts as known."}};
-    ensure(relation == "add_remove", "accounts count add_remove or substitute neighbours");
+    if (relation == label_relation)
+        return {{"relation", relation},
+                {"known_as", "label differential privacy"},
+                {"meaning",
+                 "Two datasets are neighbours where one record has another label in one than in the other. "
+                 "Labels alone are private; features are taken to be public, and so are ids, the number of "
+                 "records and who has one."}};
+    ensure(relation == "add_remove", "accounts count add_remove, substitute or label neighbours");
     return {{"relation", relation},
             {"known_as", "unbounded differential privacy"},
             {"meaning",

@@ -46,8 +46,9 @@ std::string summary_card(const std::vector<std::pair<std::string, std::string>>&
 std::string promise_text(double epsilon, double delta, const std::string& relation, bool person,
                          const std::string& what) {
     const std::string whose = person ? "your record" : "any one row about you";
-    const std::string otherwise =
-        relation == "substitute" ? " said something else" : " not been in the table";
+    const std::string otherwise = relation == "label"        ? " another label"
+                                  : relation == "substitute" ? " said something else"
+                                                             : " not been in the table";
     const double factor = upward(std::exp(epsilon), 3);
     if (!(factor <= largest_factor))
         return "Had " + whose + otherwise + ", " + what +

@@ -20,7 +20,8 @@ DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::s
     return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
             info.scaling,      info.ids,          info.range,    info.population,
             std::move(digest), info.target_range, info.dealt,    info.count_found,
-            info.schema,       info.measured,     info.unit,     info.rows_at_most};
+            info.schema,       info.measured,     info.unit,     info.rows_at_most,
+            info.label_law};
 }
 
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
@@ -62,6 +63,7 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
     if (trained.scaling != now.scaling)
         return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
     if (trained.measured != now.measured) return "the measured constants are others";
+    if (trained.label_law != now.label_law) return "its labels are drawn otherwise";
     return "";
 }
 

@@ -6,6 +6,7 @@
 #include "jobs/program/next_command.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -61,6 +62,12 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
             payee.ledger);
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;
+    if (counted == label_relation)
+        throw Error(ExitCode::usage,
+                    "the account of " + *population + " is for labels alone: nothing was charged",
+                    "what is learnt from drawn labels costs nothing more (noise.law = \"none\", holdfast "
+                    "publish); all else needs an account in another ledger",
+                    payee.ledger);
     throw Error(ExitCode::usage,
                 "the account of " + *population + " counts " + counted + " neighbours; under " +
                     payee.relation + " it would be spent twice: nothing was charged",

@@ -10,6 +10,7 @@
 #include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -56,6 +57,27 @@ std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
     return edges;
 }
 
+namespace {
+
+/// What is corrected must have been drawn, and by its own law.
+void settle_labels(Settings& settings, const DatasetInfo& info) {
+    TrainingSettings& training = settings.training;
+    if (!training.corrects_labels()) return;
+    if (info.label_law.empty() || info.evidence_classes != static_cast<std::size_t>(settings.network.classes))
+        throw Error(ExitCode::usage,
+                    info.path + " has no labels that were drawn under privacy, of " +
+                        std::to_string(settings.network.classes) + " classes",
+                    "draw them: holdfast measure --labels; or set training.labels = \"drawn\"",
+                    "training.labels");
+    const double unit = LabelLaw::unit_of(info.label_law, info.path);
+    if (training.label_unit != 0 && training.label_unit != unit)
+        throw Error(ExitCode::usage, "not what the dataset states, " + decimal_text(Rational(unit)),
+                    "leave it out", "training.label_unit");
+    training.label_unit = unit;
+}
+
+}  // namespace
+
 Settings settle_facts(Settings settings, const DatasetInfo& info) {
     if (settings.training.expected_records == 0)
         settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
@@ -75,6 +97,7 @@ Settings settle_facts(Settings settings, const DatasetInfo& info) {
             ExitCode::usage, "the step would divide by the number of rows, which one person changes by many",
             "state how many persons there are: import --expected-records, or training.expected_records",
             "training.expected_records");
+    settle_labels(settings, info);
     check(settings);
     return settings;
 }

@@ -10,6 +10,7 @@
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/budget.hpp"
 #include "models/privacy/ledger/layout.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -75,9 +76,10 @@ void check_terms(const std::string& population, const Account& terms) {
     if (terms.budget.fixed_epsilon) check_amounts(*terms.budget.fixed_epsilon, 0);
     check_renyi(terms.budget);
     check_gaussian(terms.budget);
-    if (terms.relation != "add_remove" && terms.relation != "substitute") {
+    if (terms.relation != "add_remove" && terms.relation != "substitute" &&
+        terms.relation != label_relation) {
         throw Error(ExitCode::usage, "'" + terms.relation + "' is no relation that an account can count",
-                    "add_remove or substitute", "relation");
+                    "add_remove, substitute or label", "relation");
     }
 }
 

@@ -7,6 +7,7 @@
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/composition.hpp"
 #include "models/privacy/ledger/accounts.hpp"
+#include "models/privacy/measure/drawn_labels.hpp"
 
 namespace holdfast {
 namespace {
@@ -212,6 +213,24 @@ Error has_no_mu(const std::string& mechanism, const LedgerDatabase& database) {
                  database.path());
 }
 
+/// What protects a label says nothing of the rest of its record; nor does what protects a record let its
+/// label be drawn once more.
+void require_same_kind(const LedgerDatabase& database, const StoredAccount& account,
+                       const std::string& mechanism) {
+    const bool of_labels = account.terms.relation == label_relation,
+               labels_drawn = mechanism == drawn_labels_mechanism;
+    if (of_labels == labels_drawn) return;
+    throw Error(ExitCode::budget,
+                of_labels ? "this population's budget is for its labels alone, and " + mechanism +
+                                " shows the rest of a record: nothing was charged"
+                          : "labels are drawn for accounts of labels, and this one counts " +
+                                account.terms.relation + " neighbours: nothing was charged",
+                of_labels ? "what is learnt from drawn labels costs nothing more: holdfast publish; all else "
+                            "needs an account in another ledger"
+                          : "its owner opens one in another ledger: holdfast account --relation label",
+                database.path());
+}
+
 }  // namespace
 
 const char* composition_of(const Budget& budget) {
@@ -245,6 +264,7 @@ std::vector<MonthSpending> spending_by_month(const LedgerDatabase& database, con
 
 void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,
                               const Charge& charge, std::int64_t more) {
+    require_same_kind(database, account, charge.mechanism);
     const Budget& budget = account.terms.budget;
     if (budget.fixed_epsilon && (charge.epsilon != *budget.fixed_epsilon || charge.delta != 0)) {
         throw Error(ExitCode::budget,
@@ -267,6 +287,7 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
 
 void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,
                               const Payment& payment) {
+    require_same_kind(database, account, payment.mechanism);
     const Budget& budget = account.terms.budget;
     if (budget.fixed_epsilon) {
         throw Error(ExitCode::budget,

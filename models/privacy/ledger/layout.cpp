@@ -19,16 +19,16 @@ namespace holdfast {
 namespace {
 
 constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
-constexpr int layout_version = 5;
+constexpr int layout_version = 6;
 
-// Layout 5: every row has an id that stays, so that the chain can name it, and what it names is there. Rows
+// Layout 6: every row has an id that stays, so that the chain can name it, and what it names is there. Rows
 // name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
 // It answers a query about one version of the data. The ledger does not know how many classes a run has: that
 // a label is one of them follows from the chain, which has it as it was drawn.
 constexpr const char* layout = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
-                      relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
+                      relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute', 'label')),
                       epsilon TEXT NOT NULL CHECK(epsilon GLOB '[1-9]*'), delta TEXT NOT NULL CHECK(IS_DELTA(delta)),
                       fixed_epsilon TEXT CHECK(fixed_epsilon GLOB '[1-9]*'), renyi_order INTEGER CHECK(renyi_order > 1),
                       delta_apart TEXT NOT NULL CHECK(IS_DELTA(delta_apart)), gaussian INTEGER NOT NULL) STRICT;
@@ -278,6 +278,20 @@ void migrate_layout_4(const LedgerDatabase& database, std::int64_t migrated_from
     begin_chain(database, migrated_from);
 }
 
+/// Its accounts counted no labels: all rows are those of layout 6, and the chain has them as they are.
+void migrate_layout_5(const LedgerDatabase& database) {
+    constexpr const char* tables[] = {"accounts",   "versions",     "people",   "contents",     "people_key",
+                                      "guarantees", "payments",     "charges",  "answers",      "curves",
+                                      "results",    "publications", "sessions", "public_files", "chain"};
+    database.run("DROP INDEX charges_costs");
+    for (const std::string table : tables) database.run("ALTER TABLE " + table + " RENAME TO old_" + table);
+    database.run(layout_text());
+    for (const std::string table : tables)
+        database.run("INSERT INTO " + table + " SELECT * FROM old_" + table);
+    for (auto table = std::rbegin(tables); table != std::rend(tables); ++table)
+        database.run("DROP TABLE old_" + std::string(*table));
+}
+
 }  // namespace
 
 void make_ledger_file(const std::string& path) {
@@ -302,10 +316,9 @@ void migrate_layout(const LedgerDatabase& database) {
     if (version == 1) migrate_layout_1(database);
     if (version == 2) migrate_layout_2(database);
     if (version == 3) migrate_layout_3(database);
-    if (version >= 1 && version < layout_version) {
-        migrate_layout_4(database, version);
-        set_version(database);
-    }
+    if (version >= 1 && version < 5) migrate_layout_4(database, version);
+    if (version == 5) migrate_layout_5(database);
+    if (version >= 1 && version < layout_version) set_version(database);
     if (database.number("PRAGMA user_version") != layout_version) {
         throw Error(ExitCode::input, "a ledger of another version of this program",
                     "use the version that wrote it", database.path());

@@ -21,6 +21,7 @@ void make_ledger_file(const std::string& path);
 /// accounts of Gaussian privacy: they are added, and all that was there stays.
 /// Layout 4 had no chain, and believed what it had noted as spent: refused (ExitCode::input) where that is
 /// not what its charges add up to. The chain begins with what was there then.
+/// Layout 5 had no accounts of labels; its chain goes on.
 void migrate_layout(const LedgerDatabase& database);
 
 /// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.

@@ -50,7 +50,7 @@ const char* composition_of(const Budget& budget);
 /// What an account is opened with, once.
 struct Account {
     Budget budget;
-    std::string relation;  ///< which neighbours it counts: "add_remove" or "substitute"
+    std::string relation;  ///< which neighbours it counts: "add_remove", "substitute" or "label"
 };
 
 /// A dataset whose records belong to a population.
@@ -192,7 +192,8 @@ struct SessionOpening {
 /// the terms it was charged with, and the other is dropped unseen. So a query never has two answers, and
 /// nobody pays twice for it. A payment is charged before what it buys is begun, and once: whoever has its
 /// token may begin again after a crash, and must then make the same release, to the bit. A refusal depends on
-/// the budget and the charges only, never on data or answers. Errors: ExitCode::output where the file cannot
+/// the budget and the charges only, never on data or answers. An account of labels pays for drawn labels and
+/// for nothing else, and no other account pays for them. Errors: ExitCode::output where the file cannot
 /// be made or written; ExitCode::input where it is not a ledger, or others may read it; ExitCode::budget
 /// where there is no account, or the charge does not fit (nothing was drawn); ExitCode::usage for bad numbers
 /// and names.
