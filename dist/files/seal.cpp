@@ -10,15 +10,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
-#include <mutex>
-#include <optional>
-#include <set>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "dist/files/digest.hpp"
@@ -96,40 +91,6 @@ Digest digest_of(const std::vector<Digest>& blocks, const Foot& foot) {
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&foot), offsetof(Foot, digest));
     crypto_generichash_final(&state, digest.data(), digest.size());
     return digest;
-}
-
-/// Files of which all bytes were found to be those that were sealed, as they were then: who writes or
-/// replaces one changes what the system says of it. One written in the last seconds may be written again in
-/// the same tick of its clock, and is not remembered.
-class FoundWhole {
-  public:
-    bool has(int file) {
-        const std::lock_guard lock(mutex_);
-        const std::optional<State> state = state_of(file);
-        return state && states_.contains(*state);
-    }
-    void note(int file) {
-        constexpr std::time_t settled = 3;
-        const std::lock_guard lock(mutex_);
-        const std::optional<State> state = state_of(file);
-        if (state && std::get<3>(*state) + settled < std::time(nullptr)) states_.insert(*state);
-    }
-
-  private:
-    using State = std::tuple<dev_t, ino_t, off_t, std::time_t, long>;
-    static std::optional<State> state_of(int file) {
-        struct stat status {};
-        if (::fstat(file, &status) != 0) return std::nullopt;
-        return State{status.st_dev, status.st_ino, status.st_size, status.st_ctim.tv_sec,
-                     status.st_ctim.tv_nsec};
-    }
-    std::mutex mutex_;
-    std::set<State> states_;
-};
-
-FoundWhole& found_whole() {
-    static FoundWhole found;
-    return found;
 }
 
 Error unusable(const std::string& path, const std::string& what) {
@@ -210,10 +171,6 @@ SealedFile::SealedFile(const std::string& path, SealShare share)
     if (!read_exactly(descriptor_, stated.data(), blocks * sizeof(Digest), foot.bytes) ||
         digest_of(stated, foot) != foot.digest)
         throw unusable(path, "is damaged: its seal does not hold");
-    if (found_whole().has(descriptor_)) {
-        closes.number = -1;
-        return;
-    }
     const auto ranks = static_cast<std::size_t>(share.ranks), own = static_cast<std::size_t>(share.rank);
     std::atomic<std::size_t> first_bad = stated.size();
 #pragma omp parallel for schedule(dynamic) if (stated.size() > 1)
@@ -226,7 +183,6 @@ SealedFile::SealedFile(const std::string& path, SealShare share)
     if (first_bad < stated.size())
         throw unusable(path, "is damaged: other bytes than were written, at " +
                                  std::to_string(first_bad * block_bytes) + " or behind");
-    if (ranks == 1) found_whole().note(descriptor_);
     closes.number = -1;
 }
 

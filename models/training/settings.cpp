@@ -701,10 +701,13 @@ void check_rows(const Settings& settings) {
     if (training.clips_after() && settings.is_convex())
         refuse_rows("a clip behind their mean is no gradient of a convex loss",
                     "leave training.clip_rows = \"before\"", "training.clip_rows");
-    if (training.clips_after() && !settings.noisy() && settings.clip.by_factors())
-        refuse_rows("a mean of factors that are clipped is clipped already, so they are clipped before",
-                    "leave training.clip_rows = \"before\", or set clip.kind = \"elementwise\"",
-                    "training.clip_rows");
+    if (training.clips_after() && !settings.noisy() && settings.clip.kind != Clip::Kind::elementwise &&
+        !settings.clip.by_scales())
+        refuse_rows(
+            "entries and norms are clipped after they are added; of clipped factors a mean is clipped "
+            "already",
+            "leave training.clip_rows = \"before\", or set clip.kind = \"elementwise\"",
+            "training.clip_rows");
     if (training.clips_after() && settings.clip.by_scales() &&
         training.rows_at_most > static_cast<std::int64_t>(panel_height))
         refuse_rows(std::to_string(training.rows_at_most) +
@@ -719,11 +722,6 @@ void check_rows(const Settings& settings) {
 }
 
 void check(const Settings& settings) {
-    if (settings.training.clip_rows == "after" && settings.training.rows_at_most == 1)
-        refuse("every person has one row here, so no rows are added before they are clipped",
-               "leave training.clip_rows = \"before\", or keep several rows of each (import --person "
-               "--rows-at-most)",
-               "training.clip_rows");
     check(settings.network);
     check(settings.features);
     if (settings.network.classes == 1) check_regression(settings);

@@ -111,7 +111,7 @@ done
 grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"
 refused 2 'is clipped already' train --out no --set clip.kind=factored --set training.clip_rows=after
 import --aggregate mean --expected-records 450 --population ward --out means.h5 > /dev/null || fail "not imported"
-refused 2 'every person has one row here' "$holdfast" train --data means.h5 --out no --set network.hidden=[] --set training.clip_rows=after
+refused 2 'no person has several rows here' "$holdfast" train --data means.h5 --out no --set network.hidden=[] --set training.clip_rows=after
 refused 2 'no gradient of a convex loss' train --out no --set training.kind=convex --set features.norm_limit=1 --set training.clip_rows=after
 import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
 import --rows-at-most 200 --expected-records 600 --population ward --out wider.h5 > /dev/null || fail "not imported"

@@ -92,6 +92,11 @@ Settings settle_facts(Settings settings, const DatasetInfo& info) {
                     "leave it out, or import the table again with another --rows-at-most",
                     "training.rows_at_most");
     settings.training.rows_at_most = rows;
+    if (rows <= 1 && settings.training.clip_rows == "after")
+        throw Error(ExitCode::usage,
+                    "no person has several rows here that were added before they are clipped",
+                    "leave it \"before\", or import several rows of each (import --person --rows-at-most)",
+                    "training.clip_rows");
     if (rows > 1 && settings.training.expected_records == 0)
         throw Error(
             ExitCode::usage, "the step would divide by the number of rows, which one person changes by many",
