@@ -322,7 +322,6 @@ void check_public_records(const Settings& settings) {
                "set training.public_batch_size", "training.public_steps");
 }
 
-/// Of a noisy step every layer has its noise, and a fleet's members step side by side.
 void check_layer_steps(const Settings& settings) {
     const std::size_t listed = settings.training.layer_steps.size(),
                       hidden = settings.network.hidden_layers(1).size();
@@ -512,12 +511,13 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                 "steps of public records alone, public_batch_size each, before the first of private ones: "
                 "they cost nothing and widen no box",
                 &S::public_steps, 0, 1000000000),
-        option("layer_steps",
-               "of each hidden layer, in order: how many steps move it, from the first on; then it stays. "
-               "[0, 1]: the "
-               "first stays as it starts, the second takes one step. Layers that stay widen no further: with "
-               "depth that is most of what boxes lose. []: every step moves every layer",
-               &S::layer_steps, layer_steps_of),
+        option(
+            "layer_steps",
+            "of each hidden layer, in order: how many steps move it, from the first on; then it stays. "
+            "[0, 1]: the first stays as it starts (training.public_steps move it), the second takes one "
+            "step. Layers that stay widen no further: with depth that is most of what boxes lose. []: every "
+            "step moves every layer",
+            &S::layer_steps, layer_steps_of),
         integer("seed", "public seed of the initial weights and the assignment", &S::seed, 0),
         choice<S>(
             "precision",
