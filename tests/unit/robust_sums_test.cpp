@@ -449,7 +449,13 @@ TEST(RowsClippedAfter, AreRefusedWhereTheyAreNotDefined) {
             s.training.kind = "boxes";
             s.clip.kind = Clip::Kind::factored;
         },
-        "by entries alone");
+        "clipped already");
+    refused(
+        [](Settings& s) {
+            s.training.kind = "boxes";
+            s.clip.kind = Clip::Kind::none;
+        },
+        "entries and norms");
 }
 
 TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
