@@ -76,9 +76,13 @@ std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const Req
     const std::optional<std::string> population = ledger.population_of(dataset);
     if (!population) return std::nullopt;
     for (LedgerPayment& payment : ledger.payments(*population)) {
-        if (payment.mechanism == drawn_labels_mechanism && !payment.result.empty() &&
-            DrawnLabels::of(payment.result, request.ledger).dataset == dataset)
-            return std::move(payment);
+        if (payment.mechanism != drawn_labels_mechanism || payment.result.empty() ||
+            DrawnLabels::of(payment.result, request.ledger).dataset != dataset)
+            continue;
+        // Public records among which are those people would tell their labels.
+        check_payer(ledger, {dataset, run.manifest.dataset.path, run.manifest.public_records, label_relation,
+                             request.ledger});
+        return std::move(payment);
     }
     return std::nullopt;
 }

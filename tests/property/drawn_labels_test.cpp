@@ -165,6 +165,12 @@ TEST(DrawnLabels, NoClassIsPreferredWhereSeveralAreAsLikely) {
     for (std::size_t turn = 0; turn < 9; ++turn)
         EXPECT_EQ(likeliest_label(evidence, turn), std::vector<int>({0, 2, 3})[turn % 3]);
     EXPECT_EQ(likeliest_label(std::vector<std::uint8_t>{0, 1}, 7), 1);
+    // Who leaves moves nobody else's label.
+    const std::vector<std::uint8_t> ties(2 * 6, 1);
+    const std::vector<std::uint64_t> ids{4, 7, 9, 10, 12, 15};
+    const std::vector<std::int32_t> all = likeliest_labels(ties, ids);
+    EXPECT_EQ(likeliest_labels(std::span(ties).subspan(2), std::span(ids).subspan(1)),
+              std::vector<std::int32_t>(all.begin() + 1, all.end()));
 }
 
 TEST(DrawnLabels, ThePaymentSaysWhatTheyCostByEveryRule) {

@@ -94,6 +94,7 @@ Json nist_section(const Json& statement) {
 Json registry_entry(const Json& statement, bool many_versions) {
     const Json& loss = statement.at("privacy_loss");
     const bool many = statement.at("releases").size() > 1 || has(statement, "answers");
+    const bool labels_alone = statement.at("neighbours").at("relation") == "label";
     return {
         {"basic",
          {{"name", "Releases about " + statement.at("population").get<std::string>()},
@@ -108,7 +109,10 @@ Json registry_entry(const Json& statement, bool many_versions) {
          {{"variant_name", loss.at("budget").at("delta") == 0.0 ? "Pure DP" : "Approximate DP"},
           {"data_domain", "Sets of labelled records with unique ids and finite features"},
           {"unprotected_quantities",
-           "Settings, ranges of features, the stated number of records, dates and numbers of releases"}}},
+           std::string(labels_alone
+                           ? "Features, ids, the order and number of records and who has one, settings"
+                           : "Settings, ranges of features, the stated number of records") +
+               ", dates and numbers of releases"}}},
         {"privacy_loss",
          {{"privacy_unit", "Record-level"},
           {"privacy_unit_details", statement.at("unit_of_privacy").at("person").get<std::string>() + " " +

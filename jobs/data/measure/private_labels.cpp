@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -83,8 +84,8 @@ void for_each_drawn(const DatasetReader& reader, const LabelledIds& all, std::si
             const std::size_t place = all.places[drawn.rows[i]];
             const auto of_row = std::span(evidence).subspan(place * classes, classes);
             drawn.evidence.insert(drawn.evidence.end(), of_row.begin(), of_row.end());
-            drawn.labels[i] = likeliest_label(of_row, place);
         }
+        drawn.labels = likeliest_labels(drawn.evidence, drawn.ids);
         use(drawn);
     }
 }
@@ -140,6 +141,10 @@ void draw_private_labels(const Context& context, const LabelChoice& choice) {
     const DatasetReader reader(choice.data);
     const DatasetInfo& info = reader.info();
     check_public(info);
+    std::error_code missing;
+    if (std::filesystem::equivalent(choice.out, info.path, missing))
+        throw Error(ExitCode::usage, "would take the place of the labels themselves", "name another file",
+                    "--out");
     require_unique_ids(reader);
     const std::size_t classes = choice.classes.value_or(stated_classes(info));
     if (classes < 2 || classes > 256)

@@ -88,12 +88,21 @@ std::vector<std::uint8_t> draw_labels(std::span<const std::int32_t> labels, cons
     return evidence;
 }
 
-std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::size_t turn) {
+std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::uint64_t id) {
     std::vector<std::int32_t> likeliest;
     const std::uint8_t most = *std::max_element(evidence.begin(), evidence.end());
     for (std::size_t c = 0; c < evidence.size(); ++c)
         if (evidence[c] == most) likeliest.push_back(static_cast<std::int32_t>(c));
-    return likeliest[turn % likeliest.size()];
+    return likeliest[id % likeliest.size()];
+}
+
+std::vector<std::int32_t> likeliest_labels(std::span<const std::uint8_t> evidence,
+                                           std::span<const std::uint64_t> ids) {
+    std::vector<std::int32_t> labels;
+    const std::size_t classes = ids.empty() ? 0 : evidence.size() / ids.size();
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        labels.push_back(likeliest_label(evidence.subspan(i * classes, classes), ids[i]));
+    return labels;
 }
 
 Payment payment_for(const LabelLaw& law) {

@@ -39,8 +39,12 @@ struct LabelLaw {
 /// [labels, classes]: the evidence, by fresh bits. Each label is below law.classes.
 std::vector<std::uint8_t> draw_labels(std::span<const std::int32_t> labels, const LabelLaw& law,
                                       RandomBits& bits);
-/// The class of most evidence; of several, which are equally likely, they take turns.
-std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::size_t turn);
+/// The class of most evidence; of several, which are equally likely, they take turns by the record's own id:
+/// by its place among others a record would move theirs.
+std::int32_t likeliest_label(std::span<const std::uint8_t> evidence, std::uint64_t id);
+/// [ids], of evidence [ids, classes].
+std::vector<std::int32_t> likeliest_labels(std::span<const std::uint8_t> evidence,
+                                           std::span<const std::uint64_t> ids);
 
 /// Without token and guarantee.
 Payment payment_for(const LabelLaw& law);
