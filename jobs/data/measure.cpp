@@ -839,8 +839,7 @@ Run declare_measure(const Command& command) {
         "--labels", request->labels,
         "None of these: of an account of labels (account --relation label) draw the label of each record of "
         "the split once, for --epsilon: response, randomised, or laplace, which keeps evidence for every "
-        "class "
-        "and says more of many classes at little epsilon. What any training learns from them may be "
+        "class and says more of many classes at little epsilon. What any training learns from them may be "
         "published");
     labels.one_of({"response", "laplace"}).excludes(chosen);
     for (const char* other : {"--count", "--ranges", "--categories", "--bins"})

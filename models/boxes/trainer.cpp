@@ -190,10 +190,12 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
         const auto parameters = static_cast<double>(layers[l].parameters());
         metrics.layer_width_mean.push_back(of_box[l] * parameter_unit / parameters);
         metrics.layer_width_max.push_back(parameter_value(largest));
-        const bool moved = plan_.settings.training.moves(l, state_.step);
-        metrics.charge_share.push_back(has_core ? share_of_charge(of_core[l], of_box[l])
-                                       : moved  ? share_of_charge(uncharged[l], charged[l])
-                                                : 0.0);
+        if (has_core) {
+            metrics.charge_share.push_back(share_of_charge(of_core[l], of_box[l]));
+        } else {  // of the sums that it took
+            const bool moved = plan_.settings.training.moves(l, state_.step);
+            metrics.charge_share.push_back(moved ? share_of_charge(uncharged[l], charged[l]) : 0.0);
+        }
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
         const auto activations =

@@ -319,17 +319,14 @@ Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const R
 Guarantee claim_about_drawn_labels(const DataFacts& facts, const Rational& epsilon) {
     Guarantee claim = Guarantee::proved(
         "labels alone are private: those that were drawn, and all that is computed from them and from what "
-        "is "
-        "public, are (" +
+        "is public, are (" +
             decimal_text(epsilon) +
             ", 0)-differentially private where one record has another label; features are taken to be "
-            "public, "
-            "and nothing protects them, nor who is in the data",
+            "public, and nothing protects them, nor who is in the data",
         label_relation);
     claim.require(
         "the features, the ids, the order and the number of records are public, and none of them says "
-        "anything "
-        "of labels that is not");
+        "anything of labels that is not");
     claim.require(
         "no setting, no seed, no constant, column or class was chosen by looking at the private labels");
     state_unit(facts, claim);

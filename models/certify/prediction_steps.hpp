@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/ops/input_transform.hpp"
 #include "models/certify/output_bounds.hpp"
@@ -25,7 +26,8 @@ class PredictionSteps {
 
     /// Bounds of the queries' predictions over the box of the next level; first of level 0, which is a point.
     void add_level(const OutputBounds& bounds);
-    const Certificates& certificates() const { return found_; }
+    const Certificates& certificates() const& { return found_; }
+    Certificates certificates() && { return std::move(found_); }
 
   private:
     FeatureRange range_;

@@ -485,12 +485,11 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
              "sum, once, in boxes unless by factors and by noisy training of the cross-entropy, for few "
              "persons and little epsilon",
              &S::clip_rows, {"before", "after"}),
-        text(
-            "labels",
-            "of a dataset whose labels were drawn under privacy (holdfast measure --labels): taken as drawn "
-            "| "
-            "corrected in noisy training of the cross-entropy, by how likely each class makes what was drawn",
-            &S::labels, {"drawn", "corrected"}),
+        text("labels",
+             "of a dataset whose labels were drawn under privacy (holdfast measure --labels): taken as drawn "
+             "| corrected in noisy training of the cross-entropy, by how likely each class makes what was "
+             "drawn",
+             &S::labels, {"drawn", "corrected"}),
         real("label_unit",
              "what evidence for a class then counts as a logit, as the dataset states it; 0: that",
              &S::label_unit, at_least(0, 64)),

@@ -38,7 +38,9 @@ std::vector<Certificates> PaidEvidence::certificates(std::span<const std::size_t
             steps.add_level({gathered(context_.world, bounds.lower), gathered(context_.world, bounds.upper)});
         });
     ensure(has_boxes, "answers of a regression rest on boxes");
-    return {steps.certificates()};
+    std::vector<Certificates> of_run;
+    of_run.push_back(std::move(steps).certificates());
+    return of_run;
 }
 
 }  // namespace holdfast

@@ -40,9 +40,8 @@ Json privacy_loss_of(const Spending& spent, const std::string& relation) {
                      : "with a record than e^epsilon (the probability ratio) times what it is without it, "
                        "plus delta, nor the other way round (see neighbours).")},
         {"budget_or_spent",
-         "The budget bounds all that was and will ever be released. What is spent bounds what was "
-         "released so "
-         "far where the amounts were not chosen by looking at earlier answers."},
+         "The budget bounds all that was and will ever be released. What is spent bounds what was released "
+         "so far where the amounts were not chosen by looking at earlier answers."},
         {"rounding", "upward throughout, in exact arithmetic"}};
 }
 

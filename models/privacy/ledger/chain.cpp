@@ -8,6 +8,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
@@ -78,12 +79,7 @@ Digest digest_at(const Statement& statement, int column) {
 }
 
 std::string hexadecimal(const Digest& digest) {
-    std::string text;
-    for (const std::byte byte : digest) {
-        for (const int shift : {4, 0})
-            text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15U];
-    }
-    return text;
+    return hex_of({reinterpret_cast<const unsigned char*>(digest.data()), digest.size()});
 }
 
 struct Entry {

@@ -1,8 +1,11 @@
 #include "models/privacy/measure/drawn_labels.hpp"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
@@ -17,7 +20,6 @@ const char* const label_relation = "label";
 namespace {
 
 constexpr double least_epsilon = 1e-3, greatest_epsilon = 64;
-constexpr char digits[] = "0123456789abcdef";
 
 void draw_response(std::span<const std::int32_t> labels, const LabelLaw& law, RandomBits& bits,
                    std::vector<std::uint8_t>& evidence) {
@@ -118,12 +120,7 @@ Payment payment_for(const LabelLaw& law) {
 }
 
 std::string DrawnLabels::to_text() const {
-    std::string hexadecimal;
-    for (const std::uint8_t one : evidence) {
-        hexadecimal += digits[one / 16];
-        hexadecimal += digits[one % 16];
-    }
-    return nlohmann::json{{"dataset", dataset}, {"evidence", hexadecimal}}.dump();
+    return nlohmann::json{{"dataset", dataset}, {"evidence", hex_of(evidence)}}.dump();
 }
 
 DrawnLabels DrawnLabels::of(const std::string& text, const std::string& path) {
@@ -131,17 +128,11 @@ DrawnLabels DrawnLabels::of(const std::string& text, const std::string& path) {
     if (!object.is_object() || !object.value("dataset", nlohmann::json()).is_string() ||
         !object.value("evidence", nlohmann::json()).is_string())
         refuse_damaged(path);
-    DrawnLabels drawn{object.at("dataset"), {}};
-    const std::string hexadecimal = object.at("evidence");
-    const auto digit = [&](char one) {
-        const std::size_t value = std::string_view(digits).find(one);
-        if (value >= 16) refuse_damaged(path);
-        return static_cast<std::uint8_t>(value);
-    };
-    if (hexadecimal.size() % 2 != 0) refuse_damaged(path);
-    for (std::size_t i = 0; i < hexadecimal.size(); i += 2)
-        drawn.evidence.push_back(
-            static_cast<std::uint8_t>(16 * digit(hexadecimal[i]) + digit(hexadecimal[i + 1])));
+    const std::string digits = object.at("evidence");
+    DrawnLabels drawn{object.at("dataset"), std::vector<std::uint8_t>(digits.size() / 2)};
+    const bool read = sodium_hex2bin(drawn.evidence.data(), drawn.evidence.size(), digits.data(),
+                                     digits.size(), nullptr, nullptr, nullptr) == 0;
+    if (!read || hex_of(drawn.evidence) != digits) refuse_damaged(path);
     return drawn;
 }
 
