@@ -14,7 +14,8 @@ check_packages=(libgtest-dev libgmock-dev libbenchmark-dev z3 clang-format clang
 
 say() { printf '%s\n' "$*" >&2; }
 
-heading() { printf '\n== %s\n' "$*" >&2; }
+# With the seconds since the script began.
+heading() { printf '\n== %s (%d s)\n' "$*" "$SECONDS" >&2; }
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
