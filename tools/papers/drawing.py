@@ -6,7 +6,7 @@ import math
 STYLE = """.f{font:12px system-ui,sans-serif;--c0:#2a78d6;--c1:#c2571a;--c2:#1b8a63;--c3:#8a5cc9;--c4:#b8336a;--c5:#6b7280;--i:#1f2328;--g:#d0d4da}
 @media(prefers-color-scheme:dark){.f{--c0:#6aa9f4;--c1:#f0955a;--c2:#4cc795;--c3:#b99af0;--c4:#f07ba6;--c5:#a3abb8;--i:#e6e8eb;--g:#3a4048}}
 .f text{fill:var(--i)}.f .g{stroke:var(--g)}.f polyline{fill:none;stroke-width:2}"""
-WIDE, HIGH, LEFT, TOP, ASIDE = 400, 240, 60, 30, 190
+WIDE, HIGH, LEFT, TOP = 400, 240, 60, 30
 PAGE_STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark;background:Canvas;color:CanvasText}
 table{border-collapse:collapse;font-size:.85rem}td,th{padding:.15rem .6rem;border-bottom:1px solid #8884;text-align:left;vertical-align:top}
 .wide{overflow-x:auto}pre{overflow-x:auto;font-size:.8rem}section{border-top:2px solid #8886;margin-top:2rem}svg{max-width:100%;height:auto}b.v{white-space:nowrap}"""
@@ -16,20 +16,25 @@ def escaped(value):
     return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-def framed(title, x, y, inside, across=WIDE):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {LEFT + across + ASIDE} {TOP + HIGH + 45}" width="{LEFT + across + ASIDE}" '
+def framed(title, x, y, inside, names, across=WIDE):
+    """names: what stands in the legend, whose longest line sets the width, as the title does."""
+    wide = max(LEFT + across + 42 + 7 * max(map(len, names), default=0), LEFT + 10 + 8 * len(title))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {wide} {TOP + HIGH + 45}" width="{wide}" '
             f'role="img" aria-label="{escaped(title)}"><style>{STYLE}</style>'
             f'<text x="{LEFT}" y="18" font-weight="600">{escaped(title)}</text>'
             f'<text x="{LEFT + across / 2}" y="{TOP + HIGH + 38}" text-anchor="middle">{escaped(x)}</text>'
             f'<text transform="translate(14 {TOP + HIGH / 2}) rotate(-90)" text-anchor="middle">{escaped(y)}</text>{inside}</svg>')
 
 
-def ticks(low, high, log):
+def ticks(low, high, log, whole=False):
+    """Round numbers between the ends; whole: of what is counted."""
     if log:
-        return [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                if low / 1.001 <= 10.0**power <= high * 1.001] or [low, high]
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [[digit * 10.0**power for power in powers for digit in digits if low / 1.001 <= digit * 10.0**power <= high * 1.001]
+                 for digits in ((1,), (1, 2, 5))]
+        return next((values for values in found if len(values) > 2), found[1]) or [low, high]
     step = 10.0 ** math.floor(math.log10((high - low) / 4 or 1))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= 6)
+    step = max(step * next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= 6), 1 if whole else 0)
     return [step * place for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
@@ -49,7 +54,7 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
                 f"{TOP + HIGH * (1 - along(min(max(point[1], bottom), top), bottom, top, log_y)):.1f}")
 
     inside = []
-    for value in ticks(low, high, log):
+    for value in ticks(low, high, log, all(point[0] == round(point[0]) for point in points)):
         across = place((value, bottom))[0]
         inside.append(f'<path class="g" d="M{across} {TOP}V{TOP + HIGH}"/><text x="{across}" y="{TOP + HIGH + 18}" text-anchor="middle">{value:g}</text>')
     for value in ticks(bottom, top, log_y):
@@ -62,25 +67,26 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
                    if len(found) < 40]
         down = TOP + 8 + 18 * number
         inside.append(f'<path d="M{LEFT + WIDE + 10} {down}h16" stroke="{ink}" stroke-width="3"{dash}/><text x="{LEFT + WIDE + 32}" y="{down + 4}">{escaped(name)}</text>')
-    return framed(title, x, y, "".join(inside))
+    return framed(title, x, y, "".join(inside), series)
 
 
-def cells(title, x, y, span, values, most, meaning):
-    """A map: values[row][column] from 0 to most, rows from below, over the square +-span."""
-    side = HIGH / len(values)
+def cells(title, x, y, ends, values, most, meaning, levels=None):
+    """A map: values[row][column] from 0 to most, rows from below, over a square; levels: {value: what it means}, where few."""
+    side, middle = HIGH / len(values), sum(ends) / 2
     inside = [f'<rect x="{LEFT + side * column:.1f}" y="{TOP + HIGH - side * (row + 1):.1f}" width="{side + .3:.1f}" height="{side + .3:.1f}" '
               f'fill="var(--c0)" fill-opacity="{max(0.0, min(1.0, value / most)):.2f}"/>'
               for row, found in enumerate(values) for column, value in enumerate(found)]
     inside.append(f'<rect class="g" x="{LEFT}" y="{TOP}" width="{HIGH}" height="{HIGH}" fill="none"/>')
-    for value in (-span, 0, span):
-        off = (value + span) / (2 * span) * HIGH
+    for value in (ends[0], middle, ends[1]):
+        off = (value - ends[0]) / (ends[1] - ends[0]) * HIGH
         inside.append(f'<text x="{LEFT + off:.0f}" y="{TOP + HIGH + 18}" text-anchor="middle">{value:g}</text>'
                       f'<text x="{LEFT - 6}" y="{TOP + HIGH - off + 4:.0f}" text-anchor="end">{value:g}</text>')
-    for step in range(5):
-        inside.append(f'<rect x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{1 - step / 4}"/>'
-                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{most * (1 - step / 4):g}</text>')
+    levels = levels or {most * step / 4: f"{most * step / 4:g}" for step in (4, 3, 2, 1, 0)}
+    for step, (level, name) in enumerate(levels.items()):
+        inside.append(f'<rect class="g" x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{level / most}"/>'
+                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{escaped(name)}</text>')
     inside.append(f'<text x="{LEFT + HIGH + 20}" y="{TOP + 10}">{escaped(meaning)}</text>')
-    return framed(title, x, y, "".join(inside), HIGH)
+    return framed(title, x, y, "".join(inside), [meaning, *levels.values()], HIGH)
 
 
 def choices(title, x, y, columns, rows, chosen):
@@ -99,7 +105,7 @@ def choices(title, x, y, columns, rows, chosen):
                for column, value in enumerate(columns)]
     inside += [f'<rect x="{LEFT + WIDE + 10}" y="{TOP + 18 * place}" width="14" height="14" fill-opacity=".45" fill="var(--c{place})"/>'
                f'<text x="{LEFT + WIDE + 32}" y="{TOP + 12 + 18 * place}">{escaped(name)}</text>' for place, name in enumerate(names)]
-    return framed(title, x, y, "".join(inside))
+    return framed(title, x, y, "".join(inside), names)
 
 
 def table(rows):
@@ -131,8 +137,17 @@ def section(one):
     return "".join(parts) + "</section>"
 
 
-def page(found):
-    """Of all that was reproduced, in the order of the list."""
+def claims(known):
+    """Those of the papers that do not hold, each with the test of its smallest case."""
+    rows = "".join(f"<tr><td>{escaped(paper)} {escaped(item)}</td><td>{escaped(told.get('claim', told.get('says')))}</td>"
+                   f"<td>{escaped(told['counterexample'])}</td></tr>" for (paper, item), told in known.items()
+                   if "counterexample" in told)
+    return (f'<h2>Claims that do not hold</h2><div class="wide"><table><tr><th>item</th><th>claim</th><th>counterexample, a test</th>'
+            f"</tr>{rows}</table></div>")
+
+
+def page(found, known):
+    """Of all that was reproduced, in the order of the list, and of the claims of all that is known."""
     counts = {}
     for one in found:
         counts[one["verdict"]] = counts.get(one["verdict"], 0) + 1
@@ -142,4 +157,4 @@ def page(found):
             f"<h1>The papers, item by item</h1><p>{escaped(', '.join(f'{count} {verdict}' for verdict, count in counts.items()))}; "
             f"{sum(one['seconds'] for one in found) / 60:.1f} minutes of processor. What depends on private records is for "
             f"their owner.</p>"
-            f'<div class="wide"><table><tr><th>item</th><th>verdict</th><th>why</th></tr>{rows}</table></div>{"".join(map(section, found))}</html>')
+            f'<div class="wide"><table><tr><th>item</th><th>verdict</th><th>why</th></tr>{rows}</table></div>{claims(known)}{"".join(map(section, found))}</html>')
