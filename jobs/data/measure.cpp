@@ -614,8 +614,8 @@ std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, 
     return ranges;
 }
 
-/// All splits of the raw dataset, scaled by the constants of one.
-void write_scaled(const Request& request, const DatasetInfo& info, const Measured& measured) {
+/// All splits of the raw dataset, scaled by the constants of one, whose records are now these.
+DatasetIdentity write_scaled(const Request& request, const DatasetInfo& info, const Measured& measured) {
     std::vector<NamedSource> sources;
     for (const std::string& split : hdf5_splits(info.path))
         sources.push_back({split, open_hdf5_split(info.path, split, {}, info.has_targets)});
@@ -638,7 +638,11 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
     options.deflate = 0;  // what is trained on is read often, and packing takes longer than all else here
     options.count_measured = measured.constants.count.has_value();
     if (options.count_measured) options.expected_records = measured.constants.records();
-    import_records(sources, options, request.out);
+    Identifier identifier;
+    options.written = [&](const std::string& split, const Records& records) {
+        if (split == info.split) identifier.add(records);
+    };
+    return identifier.identity(import_records(sources, options, request.out).facts);
 }
 
 // What is said ---------------------------------------------------------------------------------------------
@@ -781,8 +785,7 @@ void measure(const Context& context, const Request& request) {
     }
 
     // 3. The dataset at these constants, another version of its population's data.
-    write_scaled(request, info, drawn);
-    const DatasetIdentity scaled = identify(DatasetReader(request.out + ":" + info.split));
+    const DatasetIdentity scaled = write_scaled(request, info, drawn);
     ledger.add_version(*population, scaled.digest, scaled.ids, std::nullopt,
                        {scaled.id_kind, scaled.contents, true});
 
