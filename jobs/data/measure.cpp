@@ -30,6 +30,7 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/identifier.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"

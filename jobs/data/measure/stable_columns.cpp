@@ -132,6 +132,7 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
                 {digest, info.path, run.manifest.public_records, relation, choice.ledger, info.measured});
     const std::string population = ledger.population_of(digest).value();
     const std::vector<MemberRecords> members = records_as_trained(run, reader);
+    const std::vector<std::int64_t> parameters = parameters_of(run);
 
     // 2. What it costs: all of it public.
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
@@ -154,7 +155,7 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     const BoughtText bought = ledger.buy(digest, payments.pure, [&] {
         ledger.pay(digest, payments.delta);
         const Support found =
-            support.of(support.stepped(members.front().records, parameters_of(run)), inputs, columns);
+            support.of(support.stepped(members.front().records, parameters), inputs, columns);
         SystemRandomBits bits;
         std::vector<std::size_t> used;
         for (std::size_t candidate = 0; candidate < columns; ++candidate)

@@ -6,6 +6,7 @@
 #include "dist/data/record_id.hpp"
 #include "jobs/program/build_info.hpp"
 #include "jobs/program/configuration.hpp"
+#include "jobs/program/runs/identifier.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

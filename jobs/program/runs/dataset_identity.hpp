@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
-#include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/runs/run_settings.hpp"
 #include "models/training/plan.hpp"
@@ -34,18 +33,6 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now);
 
 /// The digest of the records alone. Not collective. Errors (ExitCode::input): what DatasetReader finds.
 std::string digest_of_records(const DatasetReader& reader);
-
-/// The identity of records as they come, in the order of their file.
-class Identifier {
-  public:
-    void add(const Records& records);
-    /// Of the file that states these facts of them. Once.
-    DatasetIdentity identity(const PublicFacts& facts);
-
-  private:
-    RecordDigest digest_;
-    DatasetIdentity found_;
-};
 
 /// One pass over the records, slab by slab. Not collective: for the one rank that keeps the ledger. Errors
 /// (ExitCode::input): what DatasetReader finds.
