@@ -77,7 +77,7 @@ TEST(Seals, KnowADamagedBlockAndEveryRankItsOwn) {
     const std::string path = folder.file("noise");
     write_noise(path, 18 * block + 7);
     add_seal(path, path);
-    for (const std::size_t damaged : {0, 5, 15, 16, 18}) {
+    for (const std::size_t damaged : {0, 15, 18}) {
         damage(path, damaged * block + 6);
         const std::string place = "at " + std::to_string(damaged * block) + " or behind";
         EXPECT_NE(problem_of(path).find(place), std::string::npos) << problem_of(path);
