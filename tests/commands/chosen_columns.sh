@@ -123,12 +123,12 @@ lasso lasso --set convex.l1=0.015
 rich used scaled.h5
 support used --out used.h5
 cp out.txt first.json
-[[ $(json first.json 'o["columns"], o["of"], o["refused"], o["charged"]') == "(['x3', 'x8', 'town'], 12, False, True)" ]] || fail "used: $(<first.json)"
-[[ $(json first.json 'o["guarantee"]["status"], o["cost"]') == "('proved', {'delta': 0.01, 'epsilon': 20})" ]] || fail "what it guarantees: $(<first.json)"
-[[ $(spent used) == '20 2' && $(json account.json 'o["spent_delta"]') == 0.01 ]] || fail "spent: $(<account.json)"
+[[ $(json first.json 'o["columns"], o["of"], o["refused"], o["charged"]') == "['x3', 'x8', 'town'] 12 False True" ]] || fail "used: $(<first.json)"
+[[ $(json first.json 'o["guarantee"]["status"], o["cost"]') == "proved {'delta': 0.01, 'epsilon': 20.0}" ]] || fail "what it guarantees: $(<first.json)"
+[[ $(spent used) == '20.0 2' && $(json account.json 'o["spent_delta"]') == 0.01 ]] || fail "spent: $(<account.json)"
 support used --out again.h5
 cmp used.h5 again.h5 || fail "asked again, other columns"
-[[ $(json out.txt 'o["charged"]') == False && $(spent used) == '20 2' ]] || fail "charged twice: $(<account.json)"
+[[ $(json out.txt 'o["charged"]') == False && $(spent used) == '20.0 2' ]] || fail "charged twice: $(<account.json)"
 "$holdfast" inspect used.h5:test --quiet | grep -q 'records .* x 5 features' || fail "not two numbers and three towns: $("$holdfast" inspect used.h5:test --quiet)"
 must train --data used.h5 --out of-used "${noisy[@]}" --ledger used.db
 must publish --run of-used --ledger used.db --out used-model.h5
@@ -142,16 +142,17 @@ tr -s '\n ' ' ' <out.txt | grep -q 'tested_columns' || fail "the statement: $(<o
 
 # Refused: nothing is told, nothing written, and it stays so.
 for time in first again; do
-    must measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out none.h5 --json
-    [[ $(json out.txt 'o["columns"], o["refused"], o["charged"]') == "([], True, $([[ $time == first ]] && echo True || echo False))" ]] || fail "told for nothing: $(<out.txt)"
+    must measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out untold.h5 --json
+    [[ $(json out.txt 'o["columns"], o["refused"], o["charged"]') == "[] True $([[ $time == first ]] && echo True || echo False)" ]] || fail "told for nothing: $(<out.txt)"
 done
-[[ ! -e none.h5 ]] || fail "a refusal wrote a dataset"
-"$holdfast" measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out none.h5 --quiet >out.txt
+[[ ! -e untold.h5 ]] || fail "a refusal wrote a dataset"
+"$holdfast" measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out untold.h5 --quiet >out.txt
 grep -q '^refused: which of the 12 columns' out.txt && ! grep -q 'x3' out.txt || fail "what a refusal says: $(<out.txt)"
 
 # Accounts of Gaussian privacy pay the delta from what they set apart; else, and whatever else cannot be, nothing is charged.
 rich gaussian scaled.h5 --composition gdp --delta-apart 0.01
-support gaussian --out used-gaussian.h5
+must measure --data scaled.h5 --ledger gaussian.db --support lasso --epsilon 8 --delta 0.01 --out used-gaussian.h5 --json
+[[ $(json out.txt 'o["columns"]') == "['x3', 'x8', 'town']" ]] || fail "an account of Gaussian privacy: $(<out.txt)"
 rich narrow scaled.h5 --composition gdp
 refused 6 'sets apart' measure --data scaled.h5 --ledger narrow.db --support lasso --epsilon 20 --delta 0.01 --out none.h5
 [[ $(spent narrow) == *' 0' ]] || fail "charged for nothing: $(spent narrow)"
