@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "dist/data/filled_records.hpp"
 #include "dist/data/person_rows.hpp"
@@ -273,6 +275,7 @@ class SplitWriter {
     void finish() {
         for (auto& [split, rows] : persons_) add_persons(split, rows);
         for (const auto& [split, slab] : slabs_) flush(split);
+        written();
     }
 
   private:
@@ -290,6 +293,7 @@ class SplitWriter {
              std::uint64_t id) {
         Records& slab = slabs_[split];
         if (!summary_.rows.contains(split)) {
+            written();
             writer_.begin_split(split, features.size(), info_.wide);
             slab.features = FeatureMatrix(features.size(), info_.wide);
         }
@@ -303,10 +307,18 @@ class SplitWriter {
         if (info_.has_targets) slab.targets.push_back(target);
         if (slab.size() == import_slab) flush(split);
     }
+    /// By another thread, while the next rows come; one slab after the other.
     void flush(const std::string& split) {
-        Records& slab = slabs_[split];
-        writer_.append(split, slab);
-        slab = Records{FeatureMatrix(slab.features.columns(), info_.wide), {}, {}, {}};
+        Records fresh{FeatureMatrix(slabs_[split].features.columns(), info_.wide), {}, {}, {}};
+        auto slab = std::make_shared<const Records>(std::exchange(slabs_[split], std::move(fresh)));
+        written();
+        writing_ = std::async(std::launch::async, [this, split, slab] {
+            writer_.append(split, *slab);
+            if (options_.written) options_.written(split, *slab);
+        });
+    }
+    void written() {
+        if (writing_.valid()) writing_.get();
     }
 
     DatasetWriter& writer_;
@@ -316,6 +328,7 @@ class SplitWriter {
     bool by_person_;
     std::map<std::string, Records> slabs_;
     std::map<std::string, PersonRows> persons_;
+    std::future<void> writing_;  // is waited for before all else goes
 };
 
 /// A target that is no finite number, or a label that is no class, is a problem of the source.

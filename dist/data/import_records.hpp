@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ struct ImportOptions {
     /// are public.
     std::string measured = "";
     bool count_measured = false;
+    /// Sees the records of each split as they are written, in their order.
+    std::function<void(const std::string& split, const Records& records)> written = {};
     int deflate = 1;  ///< of what takes less than half the room so (DatasetWriter)
 };
 

@@ -121,10 +121,14 @@ void PersonRows::add(std::uint64_t id, const std::vector<double>& features, std:
 
 void PersonRows::hash_contents() {
     const std::size_t width = columns_ + 2, count = contents_.size() / width, first = rows_.size() - count;
+    std::vector<std::uint64_t> hashes(count);
 #pragma omp parallel for schedule(static) if (count == hashed_together)
-    for (std::size_t i = 0; i < count; ++i)
-        rows_[first + i].hash =
-            id_of_content(std::span(contents_).subspan(i * width, width), true, targets_[first + i]);
+    for (std::size_t i = 0; i < count; i += contents_together) {
+        const std::size_t some = std::min(contents_together, count - i);
+        ids_of_contents(std::span(contents_).subspan(i * width, some * width),
+                        std::span(targets_).subspan(first + i, some), std::span(hashes).subspan(i, some));
+    }
+    for (std::size_t i = 0; i < count; ++i) rows_[first + i].hash = hashes[i];
     contents_.clear();
 }
 

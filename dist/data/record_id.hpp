@@ -20,5 +20,11 @@ std::uint64_t id_of_cell(const std::string& text);
 std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label);
 /// The same with a target in place of the label.
 std::uint64_t id_of_content(std::span<const double> features, bool wide, double target);
+/// The same of several at once, [ids][d] in doubles, which is several times as fast. A target of 0 is a label
+/// of 0.
+void ids_of_contents(std::span<const double> features, std::span<const double> targets,
+                     std::span<std::uint64_t> ids);
+/// So many at once.
+inline constexpr std::size_t contents_together = 8;
 
 }  // namespace holdfast

@@ -18,6 +18,7 @@
 
 #include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cpu/hash_lanes.hpp"
 
 namespace holdfast {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 using Digest = std::array<unsigned char, 32>;
 
 constexpr std::string_view magic = "HOLDFAST-SEAL-1\n", json_begin = ",\n \"seal\": \"", json_end = "\"\n}\n";
-constexpr std::uint64_t block_bytes = std::uint64_t{4} << 20, piece_bytes = 64 << 10;
+constexpr std::uint64_t block_bytes = std::uint64_t{4} << 20, piece_bytes = 32 << 10;
 constexpr const char* remedy = "restore it from a copy, or make it again";
 
 /// The last bytes of a sealed file, as they lie there.
@@ -82,6 +83,45 @@ bool digest_block(int file, std::uint64_t bytes, std::uint64_t block, Digest& di
     return true;
 }
 
+/// As many whole blocks as are hashed side by side. False: some cannot be read.
+bool digest_whole_blocks(int file, const std::uint64_t* blocks, Digest* digests) {
+    constexpr std::size_t lanes = cpu::HashLanes::lanes;
+    std::vector<unsigned char> pieces(lanes * piece_bytes);
+    cpu::HashLanes::Messages parts{};
+    for (std::size_t lane = 0; lane < lanes; ++lane) parts[lane] = pieces.data() + lane * piece_bytes;
+    cpu::HashLanes hash(sizeof(Digest));
+    for (std::uint64_t at = 0; at < block_bytes; at += piece_bytes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            if (!read_exactly(file, pieces.data() + lane * piece_bytes, piece_bytes,
+                              blocks[lane] * block_bytes + at))
+                return false;
+        if (at + piece_bytes < block_bytes) hash.add(parts, piece_bytes);
+    }
+    static_assert(sizeof(Digest) == 32, "digests lie side by side");
+    hash.finish(parts, piece_bytes, digests->data());
+    return true;
+}
+
+/// Of every `step`-th block from the first on. Called with each block, its digest, and whether it could be
+/// read, by several threads.
+template <typename Use>
+void for_each_digest(int file, std::uint64_t bytes, std::size_t first, std::size_t step, Use use) {
+    constexpr std::size_t lanes = cpu::HashLanes::lanes;
+    std::vector<std::uint64_t> all;
+    for (std::size_t block = first; block < blocks_of(bytes); block += step) all.push_back(block);
+#pragma omp parallel for schedule(dynamic) if (all.size() > 1)
+    for (std::size_t group = 0; group < all.size(); group += lanes) {
+        const std::size_t count = std::min(lanes, all.size() - group);
+        std::array<Digest, lanes> digests;
+        const bool whole = count == lanes && (all[group + lanes - 1] + 1) * block_bytes <= bytes;
+        const bool together = whole && digest_whole_blocks(file, &all[group], digests.data());
+        for (std::size_t i = 0; i < count; ++i) {
+            const bool read = together || digest_block(file, bytes, all[group + i], digests[i]);
+            use(all[group + i], digests[i], read);
+        }
+    }
+}
+
 Digest digest_of(const std::vector<Digest>& blocks, const Foot& foot) {
     Digest digest{};
     crypto_generichash_state state;
@@ -128,10 +168,10 @@ void add_seal(const std::string& path, const std::string& shown) {
     foot.bytes = size_of(file.number);
     std::vector<Digest> blocks(blocks_of(foot.bytes));
     std::atomic<bool> good = true;
-#pragma omp parallel for schedule(dynamic) if (blocks.size() > 1)
-    for (std::size_t block = 0; block < blocks.size(); ++block) {
-        if (!digest_block(file.number, foot.bytes, block, blocks[block])) good = false;
-    }
+    for_each_digest(file.number, foot.bytes, 0, 1, [&](std::size_t block, const Digest& digest, bool read) {
+        blocks[block] = digest;
+        if (!read) good = false;
+    });
     if (!good) throw fail();
     foot.digest = digest_of(blocks, foot);
     const auto write = [&](const void* from, std::size_t count) {
@@ -173,13 +213,12 @@ SealedFile::SealedFile(const std::string& path, SealShare share)
         throw unusable(path, "is damaged: its seal does not hold");
     const auto ranks = static_cast<std::size_t>(share.ranks), own = static_cast<std::size_t>(share.rank);
     std::atomic<std::size_t> first_bad = stated.size();
-#pragma omp parallel for schedule(dynamic) if (stated.size() > 1)
-    for (std::size_t block = own; block < stated.size(); block += ranks) {
-        Digest found{};
-        if (digest_block(descriptor_, foot.bytes, block, found) && found == stated[block]) continue;
-        for (std::size_t bad = first_bad; block < bad && !first_bad.compare_exchange_weak(bad, block);) {
-        }
-    }
+    for_each_digest(
+        descriptor_, foot.bytes, own, ranks, [&](std::size_t block, const Digest& found, bool read) {
+            if (read && found == stated[block]) return;
+            for (std::size_t bad = first_bad; block < bad && !first_bad.compare_exchange_weak(bad, block);) {
+            }
+        });
     if (first_bad < stated.size())
         throw unusable(path, "is damaged: other bytes than were written, at " +
                                  std::to_string(first_bad * block_bytes) + " or behind");

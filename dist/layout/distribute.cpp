@@ -1,7 +1,5 @@
 #include "dist/layout/distribute.hpp"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include "dist/layout/assignment.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
+#include "kernels/cpu/hash_lanes.hpp"
 
 namespace holdfast {
 namespace {
@@ -219,18 +218,27 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
 
 void RecordDigest::add(const Records& records) {
     const Packet packet(records.features, !records.targets.empty(), records.evidence_classes());
+    constexpr std::size_t lanes = cpu::HashLanes::lanes;
     std::uint64_t sums[4] = {};
     std::vector<std::byte> bytes;
 #pragma omp parallel for schedule(static) firstprivate(bytes) reduction(+ : sums) \
     if (records.size() >= records_worth_threads)
-    for (std::size_t i = 0; i < records.size(); ++i) {
+    for (std::size_t first = 0; first < records.size(); first += lanes) {
+        const std::size_t count = std::min(lanes, records.size() - first);
         bytes.clear();
-        packet.append(records, i, bytes);
-        if (!rows_) std::memset(bytes.data() + 8, 0, 8);
-        std::uint64_t hash[4];
-        crypto_generichash(reinterpret_cast<unsigned char*>(hash), sizeof hash,
-                           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
-        for (int part = 0; part < 4; ++part) sums[part] += hash[part];
+        for (std::size_t i = 0; i < count; ++i) {
+            packet.append(records, first + i, bytes);
+            if (!rows_) std::memset(bytes.data() + i * packet.size() + 8, 0, 8);
+        }
+        cpu::HashLanes::Messages messages{};
+        for (std::size_t i = 0; i < lanes; ++i)
+            messages[i] =
+                reinterpret_cast<const unsigned char*>(bytes.data()) + std::min(i, count - 1) * packet.size();
+        std::uint64_t hashes[lanes][4];
+        cpu::HashLanes(sizeof hashes[0])
+            .finish(messages, packet.size(), reinterpret_cast<unsigned char*>(hashes));
+        for (std::size_t i = 0; i < count; ++i)
+            for (int part = 0; part < 4; ++part) sums[part] += hashes[i][part];
     }
     for (int part = 0; part < 4; ++part) sums_[part] += sums[part];
 }

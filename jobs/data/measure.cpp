@@ -6,7 +6,9 @@
 //   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
 //   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
 //   holdfast measure --data patients.h5 --ledger ward.db --features 10 --out ten.h5
-//   holdfast measure --data patients.h5 --ledger labels.db --labels response --epsilon 1 --out drawn.h5
+//   holdfast measure --data patients.h5 --ledger ward.db --support lasso --epsilon 0.5 --delta 1e-6 --out
+//   few.h5 holdfast measure --data patients.h5 --ledger labels.db --labels response --epsilon 1 --out
+//   drawn.h5
 
 #include <spdlog/logger.h>
 #include <algorithm>
@@ -23,10 +25,12 @@
 #include "dist/files/hdf5.hpp"
 #include "jobs/data/measure/chosen_columns.hpp"
 #include "jobs/data/measure/private_labels.hpp"
+#include "jobs/data/measure/stable_columns.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/identifier.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
@@ -40,7 +44,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string data, ledger, out, labels;
+    std::string data, ledger, out, labels, support;
     bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
     std::optional<std::uint64_t> features, classes;  ///< columns to choose, and of how many labels
@@ -418,27 +422,13 @@ std::string token_for(const Payment& payment, const Payer& payer, const MeasureR
     return payer.ledger.token_of(request.dump());
 }
 
-/// What an account has left for a delta alone.
-Rational delta_left(const Payer& payer) {
-    const Budget& budget = payer.account.budget;
-    if (budget.gaussian) {
-        Rational left = budget.delta_apart;
-        for (const LedgerPayment& payment : payer.ledger.payments(payer.population))
-            if (payment.mechanism == named_mechanism) left -= payment.delta;
-        return left;
-    }
-    const Spending spent = *payer.ledger.spending(payer.population);
-    // What a Renyi account does not set apart counts as spent with the first release.
-    return budget.renyi_order && spent.delta == 0 ? budget.delta_apart : Rational(budget.delta - spent.delta);
-}
-
 /// Where the account cannot pay the delta of names, beside what its rule takes for the constants, nothing is
 /// begun.
 void refuse_without_delta(const Payer& payer, const Payment& constants, const std::string& charged) {
     const Budget& budget = payer.account.budget;
     const bool apart = budget.gaussian || budget.renyi_order;
-    const Rational &delta = payer.names_delta,
-                   left = delta_left(payer) - (apart ? Rational(0) : constants.delta);
+    const Rational &delta = payer.names_delta, left = delta_left(payer.ledger, payer.population) -
+                                                      (apart ? Rational(0) : constants.delta);
     if (delta <= left) return;
     throw Error(
         ExitCode::budget,
@@ -625,8 +615,8 @@ std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, 
     return ranges;
 }
 
-/// All splits of the raw dataset, scaled by the constants of one.
-void write_scaled(const Request& request, const DatasetInfo& info, const Measured& measured) {
+/// All splits of the raw dataset, scaled by the constants of one, whose records are now these.
+DatasetIdentity write_scaled(const Request& request, const DatasetInfo& info, const Measured& measured) {
     std::vector<NamedSource> sources;
     for (const std::string& split : hdf5_splits(info.path))
         sources.push_back({split, open_hdf5_split(info.path, split, {}, info.has_targets)});
@@ -649,7 +639,11 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
     options.deflate = 0;  // what is trained on is read often, and packing takes longer than all else here
     options.count_measured = measured.constants.count.has_value();
     if (options.count_measured) options.expected_records = measured.constants.records();
-    import_records(sources, options, request.out);
+    Identifier identifier;
+    options.written = [&](const std::string& split, const Records& records) {
+        if (split == info.split) identifier.add(records);
+    };
+    return identifier.identity(import_records(sources, options, request.out).facts);
 }
 
 // What is said ---------------------------------------------------------------------------------------------
@@ -747,6 +741,9 @@ void measure(const Context& context, const Request& request) {
     if (!request.labels.empty())
         return draw_private_labels(context, {request.data, request.ledger, request.out, request.labels,
                                              request.classes, request.epsilon});
+    if (!request.support.empty())
+        return choose_stable_columns(context, {request.data, request.ledger, request.out, request.support,
+                                               request.epsilon, request.delta});
     if (request.features)
         return choose_columns(context, {request.data, request.ledger, request.out, *request.features,
                                         request.classes, request.share, request.epsilon, request.delta});
@@ -789,8 +786,7 @@ void measure(const Context& context, const Request& request) {
     }
 
     // 3. The dataset at these constants, another version of its population's data.
-    write_scaled(request, info, drawn);
-    const DatasetIdentity scaled = identify(DatasetReader(request.out + ":" + info.split));
+    const DatasetIdentity scaled = write_scaled(request, info, drawn);
     ledger.add_version(*population, scaled.digest, scaled.ids, std::nullopt,
                        {scaled.id_kind, scaled.contents, true});
 
@@ -835,13 +831,19 @@ Run declare_measure(const Command& command) {
         "its labels apart, and leave the others out");
     for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
         chosen.excludes(command.option(other));
+    const Argument support = command.add_option(
+        "--support", request->support,
+        "None of these: choose the columns that a run of training.kind = \"convex\" with convex.l1 on this "
+        "dataset uses, for --epsilon and --delta, or be refused, which is all that it then says");
+    for (const char* other : {"--count", "--ranges", "--categories", "--bins", "--features"})
+        support.excludes(command.option(other));
     const Argument labels = command.add_option(
         "--labels", request->labels,
         "None of these: of an account of labels (account --relation label) draw the label of each record of "
         "the split once, for --epsilon: response, randomised, or laplace, which keeps evidence for every "
         "class and says more of many classes at little epsilon. What any training learns from them may be "
         "published");
-    labels.one_of({"response", "laplace"}).excludes(chosen);
+    labels.one_of({"response", "laplace"}).excludes(chosen).excludes(support);
     for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
         labels.excludes(command.option(other));
     command.add_option("--classes", request->classes,
@@ -850,8 +852,10 @@ Run declare_measure(const Command& command) {
     command.add_option("--share", request->share,
                        "Part of the total's mu^2 that it may cost (default: 0.01 for the count, 0.04 for "
                        "ranges and bins, or 0.15 where the total is below epsilon 0.3; 0.1 for --features)");
-    command.add_option("--epsilon", request->epsilon,
-                       "The total that measuring and training may cost (default: the account's budget)");
+    command.add_option(
+        "--epsilon", request->epsilon,
+        "The total that measuring and training may cost (default: the account's budget); of --labels "
+        "and --support what these cost");
     command.add_option("--delta", request->delta, "and its delta");
     return [request](const Context& context) { measure(context, *request); };
 }

@@ -85,6 +85,10 @@ ConvexBounds::ConvexBounds(const Settings& settings, const FeatureMap& features)
     effective_records_ = (most + one) * (most + one) / (4 * static_cast<double>(most_records_));
 }
 
+Upper ConvexBounds::impulse(Relation relation) const {
+    return relation == Relation::substitute ? Upper(2) * gradient_ : gradient_;
+}
+
 Upper ConvexBounds::pull() const {
     return effective_records_ * curvature_ * norm_ * norm_;
 }

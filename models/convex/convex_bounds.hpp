@@ -27,6 +27,7 @@ class ConvexBounds {
     std::size_t parameters() const { return parameters_; }  ///< of a group
     Upper norm() const { return norm_; }                    ///< R: |(phi, 1)|_2 of no record exceeds it
     Upper gradient() const { return gradient_; }            ///< c R: the 2-norm of no record's gradient
+    Upper impulse(Relation relation) const;  ///< how far one record moves a batch's gradient sum
     /// The share of a step's gradient sum in the parameters, alpha_t / B: what the optimiser multiplies by.
     Upper share(std::int64_t step) const { return Upper(training_.learning_rate_at(step) / normaliser_); }
     Upper kept(std::int64_t step) const;  ///< 1 - alpha_t lambda

@@ -4,6 +4,15 @@
 #include "models/convex/convex_bounds.hpp"
 
 namespace holdfast {
+namespace {
+
+void refuse_removals(const Settings& settings) {
+    if (settings.certificate.relation != Relation::remove) return;
+    throw Error(ExitCode::usage, "no release may rest on distances for removals only",
+                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
+}
+
+}  // namespace
 
 Settings settled_for_convex(const Settings& asked) {
     Settings settings = asked;
@@ -22,11 +31,20 @@ RecordClaim convex_claim(const Settings& settings, const DataFacts& facts) {
 }
 
 RecordClaim convex_release_claim(const Settings& settings, const DataFacts& facts) {
-    if (settings.certificate.relation == Relation::remove)
-        throw Error(ExitCode::usage, "no release may rest on distances for removals only",
-                    "train with certificate.relation = \"add_remove\" or \"substitute\"",
-                    "certificate.relation");
+    refuse_removals(settings);
     return convex_claim(settings, facts);
+}
+
+Guarantee convex_support_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
+                               const Rational& delta) {
+    refuse_removals(settings);
+    Guarantee claim = claim_about_records(
+        "which columns the model uses or that it is not told, and all that is computed from that alone, is "
+        "(" +
+            decimal_text(epsilon) + ", " + decimal_text(delta) + ")-differentially private",
+        settings, facts, {settings.certificate.relation, "the radius does not cover", true, false});
+    claim.require("nothing else of the run leaves its owner but what this ledger is charged for");
+    return claim;
 }
 
 }  // namespace holdfast

@@ -31,13 +31,13 @@ ConvexRadius convex_radius(const Settings& settings, const FeatureMap& features,
     const ConvexBounds bounds(settings, features);
     bounds.require_short_steps();
     const Upper size = bounds.size(), two(2);
-    const Upper impulse = relation == Relation::substitute ? two * bounds.gradient() : bounds.gradient();
-    const Upper group = moved(bounds, settings, impulse, size);
+    const Upper group = moved(bounds, settings, bounds.impulse(relation), size);
     const bool one_logit = info_of(settings.network.resolved_loss()).one_logit;
     const Upper rows = one_logit ? Upper(1) : bounds.groups() == 1 ? sqrt(two) : two;
     const Upper all = bounds.groups() == 1 ? group : sqrt(Upper::of_count(bounds.groups())) * group;
     const Upper whole_units = sqrt(Upper::of_count(bounds.parameters())) * Upper(parameter_unit);
-    return {in_units(all), in_units(one_logit ? group : rows * group), in_units(size + whole_units)};
+    return {in_units(all), in_units(group), in_units(one_logit ? group : rows * group),
+            in_units(size + whole_units)};
 }
 
 }  // namespace holdfast

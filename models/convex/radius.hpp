@@ -10,6 +10,7 @@ namespace holdfast {
 /// rounding included (models/mathematics.md, convex radius). Datasets k apart: k times as much.
 struct ConvexRadius {
     Rational all;     ///< |theta_D - theta_D'|_2 <= all, over all parameters of a member
+    Rational group;   ///< the same of one group (ConvexBounds), and so of any one of its parameters
     Rational margin;  ///< of any row theta_a - theta_b that decides between two classes (of one logit: the
                       ///< row itself)
     Rational row;     ///< not a change: |theta_c|_2 of no row of any run exceeds it

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# chosen_columns.sh HOLDFAST: holdfast measure --features keeps the columns that tell labels apart, for one charge; what is
-# trained afterwards knows no others.
+# chosen_columns.sh HOLDFAST: holdfast measure --features keeps the columns that tell labels apart, --support those that a
+# lasso uses or nothing, for one charge each; what is trained afterwards knows no others.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 source "$support/paying.sh"
@@ -114,5 +114,59 @@ for kind in rows records; do
     must predict --model $kind-model.h5 visits.csv
 done
 "$holdfast" inspect records-chosen.h5:train --quiet | grep -q 'records .* x 13 features' || fail "summaries: $("$holdfast" inspect records-chosen.h5:train --quiet)"
+
+# 6. The columns that a lasso uses, however many: told as they are, or refused, once.
+lasso() { must train --data scaled.h5 --out "$1" --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=1 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 "${@:2}"; }
+rich() { must account --ledger "$1.db" --data "$2" --budget 60 --budget-delta 0.1 "${@:3}"; }
+support() { must measure --data scaled.h5 --ledger "$1.db" --support lasso --epsilon 20 --delta 0.01 --json "${@:2}"; }
+lasso lasso --set convex.l1=0.015
+rich used scaled.h5
+support used --out used.h5
+cp out.txt first.json
+[[ $(json first.json 'o["columns"], o["of"], o["refused"], o["charged"]') == "['x3', 'x8', 'town'] 12 False True" ]] || fail "used: $(<first.json)"
+[[ $(json first.json 'o["guarantee"]["status"], o["cost"]') == "proved {'delta': 0.01, 'epsilon': 20.0}" ]] || fail "what it guarantees: $(<first.json)"
+[[ $(spent used) == '20.0 2' && $(json account.json 'o["spent_delta"]') == 0.01 ]] || fail "spent: $(<account.json)"
+support used --out again.h5
+cmp used.h5 again.h5 || fail "asked again, other columns"
+[[ $(json out.txt 'o["charged"]') == False && $(spent used) == '20.0 2' ]] || fail "charged twice: $(<account.json)"
+"$holdfast" inspect used.h5:test --quiet | grep -q 'records .* x 5 features' || fail "not two numbers and three towns: $("$holdfast" inspect used.h5:test --quiet)"
+must train --data used.h5 --out of-used "${noisy[@]}" --ledger used.db
+must publish --run of-used --ledger used.db --out used-model.h5
+[[ $(json of-used/manifest.json 'o["dataset"]["features"]') == 5 ]] || fail "another number of features"
+must predict --model used-model.h5 new.csv --scores
+cp out.txt all.txt
+must predict --model used-model.h5 less.csv --scores
+cmp -s all.txt out.txt || fail "columns that are not used changed an answer"
+must statement --ledger used.db
+tr -s '\n ' ' ' <out.txt | grep -q 'tested_columns' || fail "the statement: $(<out.txt)"
+
+# Refused: nothing is told, nothing written, and it stays so.
+for time in first again; do
+    must measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out untold.h5 --json
+    [[ $(json out.txt 'o["columns"], o["refused"], o["charged"]') == "[] True $([[ $time == first ]] && echo True || echo False)" ]] || fail "told for nothing: $(<out.txt)"
+done
+[[ ! -e untold.h5 ]] || fail "a refusal wrote a dataset"
+"$holdfast" measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out untold.h5 --quiet >out.txt
+grep -q '^refused: which of the 12 columns' out.txt && ! grep -q 'x3' out.txt || fail "what a refusal says: $(<out.txt)"
+
+# Accounts of Gaussian privacy pay the delta from what they set apart; else, and whatever else cannot be, nothing is charged.
+rich gaussian scaled.h5 --composition gdp --delta-apart 0.01
+must measure --data scaled.h5 --ledger gaussian.db --support lasso --epsilon 8 --delta 0.01 --out used-gaussian.h5 --json
+[[ $(json out.txt 'o["columns"]') == "['x3', 'x8', 'town']" ]] || fail "an account of Gaussian privacy: $(<out.txt)"
+rich narrow scaled.h5 --composition gdp
+refused 6 'sets apart' measure --data scaled.h5 --ledger narrow.db --support lasso --epsilon 20 --delta 0.01 --out none.h5
+[[ $(spent narrow) == *' 0' ]] || fail "charged for nothing: $(spent narrow)"
+refused 2 '--epsilon' measure --data scaled.h5 --ledger used.db --support lasso --delta 0.01 --out none.h5
+refused 2 '--delta' measure --data scaled.h5 --ledger used.db --support lasso --epsilon 1 --out none.h5
+refused 2 'excludes' measure --data scaled.h5 --ledger used.db --support lasso --features 3 --out none.h5
+refused 2 'training.kind = "convex"' measure --data scaled.h5 --ledger used.db --support boxes --epsilon 1 --delta 0.01 --out none.h5
+refused 3 'chosen already' measure --data used.h5 --ledger used.db --support lasso --epsilon 1 --delta 0.01 --out none.h5
+refused 2 'certificate.relation' measure --data scaled.h5 --ledger replaced.db --support lasso --epsilon 0.1 --delta 1e-6 --out none.h5
+lasso ridge
+refused 2 'convex.l1' measure --data scaled.h5 --ledger used.db --support ridge --epsilon 1 --delta 0.01 --out none.h5
+lasso removals --set convex.l1=0.015 --set certificate.relation=remove
+refused 2 'certificate.relation' measure --data scaled.h5 --ledger used.db --support removals --epsilon 1 --delta 0.01 --out none.h5
+lasso waves --set convex.l1=0.015 --set features.map=fourier
+refused 2 'several columns' measure --data scaled.h5 --ledger used.db --support waves --epsilon 1 --delta 0.01 --out none.h5
 
 ((failures == 0)) && echo "columns chosen as they should be"

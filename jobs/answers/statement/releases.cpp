@@ -59,8 +59,8 @@ Json found_by(const LedgerPayment& payment, const Json& parameters) {
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
     if (payment.mechanism == measured_mechanism || payment.mechanism == named_mechanism ||
-        payment.mechanism == validation_mechanism || payment.mechanism == aggregate_mechanism ||
-        payment.mechanism == selection_score_mechanism) {
+        payment.mechanism == tested_mechanism || payment.mechanism == validation_mechanism ||
+        payment.mechanism == aggregate_mechanism || payment.mechanism == selection_score_mechanism) {
         Json entry = {{"kind", payment.mechanism},
                       {"mechanism", payment.mechanism},
                       {"epsilon_on_its_own", shown(payment.epsilon)},

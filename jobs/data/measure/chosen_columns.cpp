@@ -6,10 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "dist/data/import_hdf5.hpp"
-#include "dist/data/import_records.hpp"
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
+#include "jobs/data/measure/table_columns.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -31,62 +30,12 @@ constexpr std::size_t equal_bins = 16;   // of a column without measured edges
 // Gaps between scores that a draw overlooks are ln(columns)/rate persons: so many of them are too few.
 constexpr double hopeless_gaps = 2, doubtful_gaps = 20;
 
-// The columns ----------------------------------------------------------------------------------------------
-
-/// What is kept or left out together: a column of the table, or where no schema is known, a feature.
-struct Group {
-    std::string name;
-    std::vector<std::size_t> features;
-    bool one_hot = false;   ///< a category, one feature a value
-    bool candidate = true;  ///< else kept in any case
-};
-
-/// A column by which rows are ordered and the number of rows are what records are made by: they are kept.
-std::vector<Group> groups_of(const DatasetInfo& info, const std::optional<Schema>& schema) {
-    std::vector<Group> groups;
-    if (!schema) {
-        for (std::size_t i = 0; i < info.features; ++i)
-            groups.push_back(
-                {i < info.feature_names.size() ? info.feature_names[i] : "f" + std::to_string(i), {i}});
-        return groups;
-    }
-    const PersonRule rule = schema->persons.value_or(PersonRule{});
-    const bool counted = rule.says(RowSummary::count);
-    const std::size_t summaries = rule.summarises() ? rule.summaries.size() - (counted ? 1 : 0) : 1;
-    std::size_t at = 0;
-    for (const Column& column : schema->columns) {
-        Group group{column.name, {}, column.features() > 1 && !rule.summarises(), column.name != rule.order};
-        for (std::size_t i = 0; i < column.features() * summaries; ++i) group.features.push_back(at++);
-        groups.push_back(std::move(group));
-    }
-    if (counted) groups.push_back({"rows", {at++}, false, false});
-    ensure(at == info.features, "the features are those of the schema");
-    return groups;
-}
-
-/// [groups]: is it kept, where the candidates `chosen` are?
-std::vector<bool> kept_groups(const std::vector<Group>& groups, const std::vector<std::size_t>& chosen) {
-    std::vector<bool> kept;
-    std::size_t candidate = 0;
-    for (const Group& group : groups)
-        kept.push_back(!group.candidate || std::binary_search(chosen.begin(), chosen.end(), candidate++));
-    return kept;
-}
-
-/// Features, ascending.
-std::vector<std::size_t> features_of(const std::vector<Group>& groups, const std::vector<bool>& kept) {
-    std::vector<std::size_t> features;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-        if (kept[g]) features.insert(features.end(), groups[g].features.begin(), groups[g].features.end());
-    return features;
-}
-
 // Scores ---------------------------------------------------------------------------------------------------
 
 /// How features become bins, and rows shares of their persons.
 class Scores {
   public:
-    Scores(const DatasetReader& reader, const std::vector<Group>& groups, std::size_t classes)
+    Scores(const DatasetReader& reader, const std::vector<ColumnGroup>& groups, std::size_t classes)
         : reader_(reader),
           persons_(reader),
           groups_(groups),
@@ -117,7 +66,7 @@ class Scores {
     /// Of every candidate, rows counting by their labels too. [candidates]
     std::vector<std::int64_t> of(const std::vector<std::int64_t>& label_weights) const {
         std::vector<std::vector<LabelCounts>> counts;
-        for (const Group& group : groups_) {
+        for (const ColumnGroup& group : groups_) {
             counts.emplace_back();
             if (!group.candidate) continue;
             if (group.one_hot) counts.back().emplace_back(group.features.size(), classes_);
@@ -144,7 +93,7 @@ class Scores {
     std::size_t label_of(const Records& slab, std::size_t row) const {
         return static_cast<std::size_t>(slab.labels[row]);
     }
-    void add(std::vector<LabelCounts>& counts, const Group& group, const Records& slab, std::size_t row,
+    void add(std::vector<LabelCounts>& counts, const ColumnGroup& group, const Records& slab, std::size_t row,
              std::size_t label, std::int64_t part) const {
         const auto value = [&](std::size_t f) { return slab.features.at(row, f); };
         if (counts.empty()) return;
@@ -171,97 +120,10 @@ class Scores {
 
     const DatasetReader& reader_;
     Persons persons_;
-    const std::vector<Group>& groups_;
+    const std::vector<ColumnGroup>& groups_;
     std::size_t classes_;
     std::vector<std::vector<double>> edges_;  ///< [features]
 };
-
-// The dataset ----------------------------------------------------------------------------------------------
-
-/// A split without the features that were not chosen.
-class ChosenFeatures final : public RecordSource {
-  public:
-    ChosenFeatures(std::unique_ptr<RecordSource> source, std::vector<std::size_t> features,
-                   const std::string& schema)
-        : source_(std::move(source)), features_(std::move(features)), info_(source_->info()) {
-        info_.schema = schema;
-        info_.feature_names = chosen_of(info_.feature_names);
-        if (!info_.known_ranges.empty()) info_.known_ranges = chosen_of(info_.known_ranges);
-    }
-    const SourceInfo& info() const override { return info_; }
-    void rewind() override { source_->rewind(); }
-    bool next(RawRecord& record) override {
-        const bool more = source_->next(record);
-        if (more) record.features = chosen_of(record.features);
-        problems = source_->problems;
-        return more;
-    }
-
-  private:
-    template <typename T>
-    std::vector<T> chosen_of(const std::vector<T>& all) const {
-        std::vector<T> chosen;
-        for (const std::size_t f : features_) chosen.push_back(all[f]);
-        return chosen;
-    }
-
-    std::unique_ptr<RecordSource> source_;
-    std::vector<std::size_t> features_;
-    SourceInfo info_;
-};
-
-std::string schema_without(std::optional<Schema> schema, const std::vector<bool>& kept,
-                           const std::vector<std::size_t>& features) {
-    if (!schema) return "";
-    std::vector<Column> columns;
-    for (std::size_t c = 0; c < schema->columns.size(); ++c)
-        if (kept[c]) columns.push_back(std::move(schema->columns[c]));
-    schema->columns = std::move(columns);
-    if (schema->persons && !schema->persons->ranges.empty()) {
-        std::vector<Range> ranges;
-        for (const std::size_t f : features) ranges.push_back(schema->persons->ranges[f]);
-        schema->persons->ranges = std::move(ranges);
-    }
-    return to_json(*schema).dump();
-}
-
-/// What the ledger keeps: the constants of the columns that stay, and which were chosen.
-std::string constants_text(const DatasetInfo& info, const std::string& token,
-                           const std::vector<Group>& groups, const std::vector<std::size_t>& chosen) {
-    const std::vector<std::size_t> features = features_of(groups, kept_groups(groups, chosen));
-    MeasuredConstants constants;
-    if (info.measured.empty())
-        constants.columns.resize(info.features);
-    else
-        constants = MeasuredConstants::from_text(info.measured, info.path);
-    std::vector<std::optional<MeasuredColumn>> columns;
-    std::size_t at = 0;
-    for (const std::optional<MeasuredColumn>& column : constants.columns) {
-        if (std::binary_search(features.begin(), features.end(), at)) columns.push_back(column);
-        at += column ? column->features() : 1;
-    }
-    constants.columns = std::move(columns);
-    constants.token = token;
-    nlohmann::json object = constants.to_json();
-    object["chosen"] = chosen;
-    return object.dump();
-}
-
-void write_chosen(const ColumnChoice& choice, const DatasetInfo& info, const std::string& text,
-                  const std::vector<std::size_t>& features, const std::string& schema) {
-    std::vector<NamedSource> sources;
-    for (const std::string& split : hdf5_splits(info.path))
-        sources.push_back(
-            {split, std::make_unique<ChosenFeatures>(open_hdf5_split(info.path, split, {}, info.has_targets),
-                                                     features, schema)});
-    std::stable_partition(sources.begin(), sources.end(),
-                          [&](const NamedSource& source) { return source.split == info.split; });
-    ImportOptions options;
-    if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
-    options.measured = text;
-    options.deflate = 0;  // what is trained on is read often
-    import_records(sources, options, choice.out);
-}
 
 // What it costs --------------------------------------------------------------------------------------------
 
@@ -275,29 +137,6 @@ void check_choice(const ColumnChoice& choice) {
         refuse("not a positive number", "give what choosing and training may cost in all", "--epsilon");
     if (choice.delta && !(*choice.delta >= 0 && *choice.delta < 1))
         refuse("not in [0, 1)", "give a value such as 1e-5", "--delta");
-}
-
-void check_scaled(const DatasetInfo& info) {
-    const auto refuse = [&](const std::string& message, const std::string& hint) {
-        throw Error(ExitCode::input, message, hint, info.path);
-    };
-    require_persons(info);
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    if (schema && schema->has_unnamed())
-        refuse("has categories that nobody has named",
-               "name them first, and choose among the columns of what that writes: holdfast measure");
-    if (info.scaling == Scaling::private_data)
-        refuse("its features were scaled by the private records themselves",
-               "import the table without --scale-from-data");
-    if (info.scaling != Scaling::public_constants && info.scaling != Scaling::measured)
-        refuse("its columns have no ranges",
-               "measure them first, and choose among the columns of what that writes, or import --scale");
-    if (!info.has_labels || info.has_targets)
-        refuse("columns are chosen by how well they tell labels apart, and it has none",
-               "leave --features out");
-    if (!info.image_shape.empty()) refuse("its columns are the places of a picture", "leave --features out");
-    if (!info.measured.empty() && nlohmann::json::parse(info.measured, nullptr, false).contains("chosen"))
-        refuse("its columns were chosen already", "train on it, or choose among those of the table before");
 }
 
 std::size_t classes_of(const ColumnChoice& choice, const DatasetInfo& info) {
@@ -336,22 +175,9 @@ void refuse_noise(const FeatureRequest& request, const FeatureLaw& law, std::uin
                 "--features");
 }
 
-/// What is left of the account, where that is one epsilon at its delta.
-std::optional<double> left_of(const Budget& budget, const Spending& spent) {
-    if (budget.renyi_order) return std::nullopt;
-    Rational left = budget.epsilon - spent.epsilon;
-    if (budget.gaussian) {
-        const Rational delta = budget.delta - budget.delta_apart, all = gaussian_mu(budget.epsilon, delta),
-                       gone = spent.epsilon > 0 ? gaussian_mu(spent.epsilon, delta) : Rational(0),
-                       rest = all * all - gone * gone;
-        left = rest > 0 ? gaussian_epsilon(Rational(std::sqrt(rest.get_d())), delta) : Rational(0);
-    }
-    return std::strtod(printed("%.4f", std::max(0.0, left.get_d() - 5e-5)).c_str(), nullptr);
-}
-
 // What is said ---------------------------------------------------------------------------------------------
 
-std::string text_of(const ColumnChoice& choice, const std::vector<Group>& groups,
+std::string text_of(const ColumnChoice& choice, const std::vector<ColumnGroup>& groups,
                     const std::vector<bool>& kept, const FeatureRequest& request, const FeatureLaw& law,
                     bool charged, const std::string& guarantee) {
     std::string text = choice.out + ": " + std::to_string(request.chosen) + " of " +
@@ -391,9 +217,9 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
 
     // 2. The law of the draws: a charge that follows from public numbers.
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::vector<Group> groups = groups_of(info, schema);
+    const std::vector<ColumnGroup> groups = column_groups(info, schema);
     FeatureRequest request{account->relation, 0, choice.features, classes_of(choice, info)};
-    for (const Group& group : groups) request.columns += group.candidate ? 1 : 0;
+    for (const ColumnGroup& group : groups) request.columns += group.candidate ? 1 : 0;
     if (request.chosen == 0 || request.chosen >= request.columns)
         throw Error(ExitCode::usage, "it has " + std::to_string(request.columns) + " columns to choose from",
                     "give a number from 1 to one less", "--features");
@@ -422,8 +248,8 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
     // 4. The dataset of these columns, another version of its population's data.
     const std::vector<std::size_t> chosen = nlohmann::json::parse(bought.text).at("chosen");
     const std::vector<bool> kept = kept_groups(groups, chosen);
-    const std::vector<std::size_t> features = features_of(groups, kept);
-    write_chosen(choice, info, bought.text, features, schema_without(schema, kept, features));
+    const std::vector<std::size_t> features = features_of_groups(groups, kept);
+    write_chosen(choice.out, info, bought.text, features, schema_without(schema, kept, features));
     const DatasetIdentity written = identify(DatasetReader(choice.out + ":" + info.split));
     ledger.add_version(population, written.digest, written.ids, std::nullopt,
                        {written.id_kind, written.contents, true});
@@ -441,7 +267,7 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
         {"cost", {{"epsilon", shown(law.epsilon)}, {"delta", 0}, {"mu_squared", shown(law.mu_squared)}}}};
     for (std::size_t g = 0; g < groups.size(); ++g)
         if (kept[g] && groups[g].candidate) object["columns"].push_back(groups[g].name);
-    const std::optional<double> left = left_of(account->budget, *ledger.spending(population));
+    const std::optional<double> left = left_of_account(account->budget, *ledger.spending(population));
     if (left) object["left_for_training"] = *left;
     context.print(object,
                   text_of(choice, groups, kept, request, law, bought.charged, payment.guarantee) +

@@ -120,8 +120,7 @@ std::string FinishedRun::public_name() const {
     return StreamDigest::of(deciding_settings(named) + rest.dump());
 }
 
-std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader, std::size_t most) {
-    if (!run.certificate->learns_from_records()) return 0;
+std::vector<MemberRecords> records_as_trained(const FinishedRun& run, const DatasetReader& reader) {
     const auto alone = make_serial_communicator();
     std::vector<std::size_t> members(run.members());
     std::iota(members.begin(), members.end(), 0);
@@ -135,12 +134,17 @@ std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& read
         throw Error(ExitCode::usage,
                     "the run was trained on these records, of which its file said something else: " + fact,
                     "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
+    for (MemberRecords& member : all.held)
+        member.records = as_trained(std::move(member.records), run.settings, run.features,
+                                    run.manifest.dataset.target_range);
+    return std::move(all.held);
+}
+
+std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader, std::size_t most) {
+    if (!run.certificate->learns_from_records()) return 0;
     std::size_t known = 0;
-    for (MemberRecords& member : all.held) {
-        const Records trained = as_trained(std::move(member.records), run.settings, run.features,
-                                           run.manifest.dataset.target_range);
-        known = std::max(known, run.certificate->set_records(member.member, trained, most));
-    }
+    for (const MemberRecords& member : records_as_trained(run, reader))
+        known = std::max(known, run.certificate->set_records(member.member, member.records, most));
     return known;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/context.hpp"
 #include "jobs/program/queries.hpp"
@@ -41,9 +42,13 @@ struct FinishedRun {
     std::string public_name() const;
 };
 
+/// The records of every member as its training saw them. Every rank reads for itself. Error (usage): other
+/// records, or read otherwise.
+std::vector<MemberRecords> records_as_trained(const FinishedRun& run, const DatasetReader& reader);
+
 /// Lets the distances rest on the records that the run was trained on, where that proves more, for their
-/// owner, of up to so many changes: of how many, of the member it says most of. Every rank reads for itself.
-/// Error (usage): other records, or read otherwise.
+/// owner, of up to so many changes: of how many, of the member it says most of. Errors: as
+/// records_as_trained().
 std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader, std::size_t most);
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared

@@ -74,4 +74,17 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
                 "train with certificate.relation = \"" + counted + "\"", payee.ledger);
 }
 
+Rational delta_left(const Ledger& ledger, const std::string& population) {
+    const Budget budget = ledger.account(population)->budget;
+    if (budget.gaussian) {
+        Rational left = budget.delta_apart;
+        for (const LedgerPayment& payment : ledger.payments(population))
+            if (payment.epsilon == 0) left -= payment.delta;
+        return left;
+    }
+    const Spending spent = *ledger.spending(population);
+    // What a Renyi account does not set apart counts as spent with the first release.
+    return budget.renyi_order && spent.delta == 0 ? budget.delta_apart : Rational(budget.delta - spent.delta);
+}
+
 }  // namespace holdfast

@@ -31,4 +31,7 @@ void require_ledger(const std::string& path, const std::string& data = "FILE");
 /// were drawn from the records were paid for elsewhere; nothing was charged.
 void check_payer(const Ledger& ledger, const Payee& payee);
 
+/// What the account of a population has left for a delta alone.
+Rational delta_left(const Ledger& ledger, const std::string& population);
+
 }  // namespace holdfast

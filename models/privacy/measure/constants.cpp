@@ -67,6 +67,7 @@ json parameters_of_names(const MeasureRequest& request, const MeasureLaw& law) {
 
 const char* const measured_mechanism = "measured_constants";
 const char* const named_mechanism = "measured_names";
+const char* const tested_mechanism = "tested_columns";
 
 MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
     MeasureLaw law;

@@ -48,6 +48,8 @@ Payment payment_for_names(const MeasureRequest& request, const MeasureLaw& law);
 /// The mechanisms of those payments.
 extern const char* const measured_mechanism;
 extern const char* const named_mechanism;
+/// Of the delta that a choice costs which is told as it is, if a test lets it pass.
+extern const char* const tested_mechanism;
 
 /// A column's range and edges, in its own units.
 struct MeasuredColumn {
