@@ -178,7 +178,7 @@ void refuse_boxes_options(const Request& request, const std::string& what) {
 void refuse_attacks(const Request& request) {
     if (!request.attacks.empty() || !request.radii.empty())
         throw Error(ExitCode::usage, "attacks are measured here of training.kind = \"dpal\" alone",
-                    "of a model: holdfast certify --model M --attack", 
+                    "of a model: holdfast certify --model M --attack",
                     request.attacks.empty() ? "--input-radius" : "--attack");
 }
 

@@ -190,7 +190,8 @@ void DpalPass::add_gradients(std::size_t first, const Clip& clip, std::size_t co
         const double *z = l == 0 ? input_.data() : read_by(l).data(), *delta = deltas_[l].data();
         std::int64_t* const to = sums + network_.offset(l);
         if (layer.convolution) {
-            ConvolutionProduct<double> product{*layer.convolution, layer, clip, {delta, delta}, {z, z}, count};
+            ConvolutionProduct<double> product{*layer.convolution, layer,  clip,
+                                               {delta, delta},     {z, z}, count};
             if (norms) product.scales = scales;
             operations_->accumulate_positions(product, {to, to});
             continue;

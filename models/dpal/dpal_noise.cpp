@@ -178,8 +178,7 @@ double dpal_size(double e_r, double scale, double mu, LayerShape counted, LayerS
         longest = std::max(longest, norm);
     }
     const auto d = static_cast<double>(counted.in);
-    return e_r * scale *
-           (1 / (mu * d * d) + 2 / (std::sqrt(static_cast<double>(counted.out)) * longest));
+    return e_r * scale * (1 / (mu * d * d) + 2 / (std::sqrt(static_cast<double>(counted.out)) * longest));
 }
 
 }  // namespace holdfast

@@ -23,8 +23,7 @@ std::int64_t units_of(double value, double unit) {
 /// Neither h = theta_1^T x nor z = h_pi W has biases.
 void clear_biases(const Network& network, std::size_t layer, std::vector<std::int64_t>& of) {
     const LayerShape shape = network.layers()[layer];
-    for (std::size_t o = 0; o < shape.out; ++o)
-        of[network.offset(layer) + o * (shape.in + 1) + shape.in] = 0;
+    for (std::size_t o = 0; o < shape.out; ++o) of[network.offset(layer) + o * (shape.in + 1) + shape.in] = 0;
 }
 
 }  // namespace
@@ -96,10 +95,9 @@ void DpalTrainer::add(const Part& part, const PackedNetwork<double>& parameters,
         const std::vector<double> scores = softmax ? pass.scores(r) : std::vector<double>();
         for (std::size_t k = 0; k < last; ++k) {
             const double y = k == label ? 1 : 0;
-            slopes[k] = part.weight *
-                        (softmax ? scores[k] - y
-                                 : taylor_slope(pass.logits()[k * panel_height + r], y,
-                                                dpal.taylor == "corrected"));
+            slopes[k] = part.weight * (softmax ? scores[k] - y
+                                               : taylor_slope(pass.logits()[k * panel_height + r], y,
+                                                              dpal.taylor == "corrected"));
         }
         if (part.attack.empty()) sums.correct += pass.predicted(r) == label ? 1 : 0;
     });
@@ -182,8 +180,8 @@ void DpalTrainer::step(const Communicator&, PhaseTimes& times) {
     const BoxEnd point{state_.parameters, state_.slots};
     optimiser_->before(state_.step, point, point);
     optimiser_->update(state_.step, plan_.normaliser, point, sums.gradient);
-    state_.metrics.push_back(StepMetrics::of_point(training, state_.step, sums.records, sums.correct,
-                                                   network.layers().size()));
+    state_.metrics.push_back(
+        StepMetrics::of_point(training, state_.step, sums.records, sums.correct, network.layers().size()));
     ++state_.step;
     times.update += watch.lap();
 }

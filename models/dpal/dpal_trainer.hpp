@@ -14,9 +14,9 @@
 namespace holdfast {
 
 /// Training as it is published, step by step (models/privacy/mathematics.md, published adversarial training):
-/// a batch of the records, another of adversarial ones, a step of theta_1 by the reconstruction and of theta_2
-/// by the objective of both. Batches are those of hashed ids, the adversarial one the next of the epoch. Of
-/// the variants: no auto-encoder, no adversarial records. Not private.
+/// a batch of the records, another of adversarial ones, a step of theta_1 by the reconstruction and of
+/// theta_2 by the objective of both. Batches are those of hashed ids, the adversarial one the next of the
+/// epoch. Of the variants: no auto-encoder, no adversarial records. Not private.
 class DpalTrainer {
   public:
     /// The plan must outlive it. Error (usage): public records beside; more than one rank.
@@ -29,9 +29,9 @@ class DpalTrainer {
 
     /// What a step adds up over the records of two batches.
     struct Sums {
-        std::vector<std::int64_t> gradient;  ///< [parameters] of the objective, units of the clip's grid
-        std::vector<double> reconstruction;  ///< [out, in + 1] of the first layer
-        double weight = 0;                   ///< of all records together, as the objective counts them
+        std::vector<std::int64_t> gradient;     ///< [parameters] of the objective, units of the clip's grid
+        std::vector<double> reconstruction;     ///< [out, in + 1] of the first layer
+        double weight = 0;                      ///< of all records together, as the objective counts them
         std::int64_t records = 0, correct = 0;  ///< that are not adversarial
     };
     /// With the noise of the labels, in the coefficients of every class.

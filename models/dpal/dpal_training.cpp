@@ -120,7 +120,8 @@ Settings settled_for_dpal(const Settings& asked) {
 
 RecordClaim dpal_claim(const Settings& settings, const DataFacts& facts) {
     RecordClaim claim = claim_about_records(
-        "nothing but what was published: that the parameters are differentially private and that answers stand "
+        "nothing but what was published: that the parameters are differentially private and that answers "
+        "stand "
         "within their robust sizes. Neither follows (models/privacy/mathematics.md, published adversarial "
         "training)",
         settings, facts, {settings.certificate.relation, "nothing covers", true, false});

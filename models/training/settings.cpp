@@ -714,7 +714,8 @@ std::vector<BasicOption<DpalSettings>> dpal_options() {
              "adlm: noise drawn once, more on features of little weight; pixel_dp: noise of its own on every "
              "input, and no privacy; secure_sgd: noisy gradients, and noise on the first layer",
              &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
-        real("epsilon", "what is claimed of the whole training, and is not true of it", &S::epsilon, above(0)),
+        real("epsilon", "what is claimed of the whole training, and is not true of it", &S::epsilon,
+             above(0)),
         real("delta", "of secure_sgd, likewise", &S::delta, at_least(1e-15, 0.5)),
         real("share", "of epsilon, for the auto-encoder; the rest is of the labels. Not stated in the text",
              &S::share, at_least(0.001, 0.999)),

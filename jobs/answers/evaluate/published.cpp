@@ -42,8 +42,8 @@ double part_right(const DpalAnswers& model, const PublishedAnswers& answers, con
                   std::optional<double> radius) {
     std::size_t right = 0;
     for (std::size_t q = 0; q < answers.size(); ++q)
-        right += answers[q].label == data.labels[q] &&
-                 (!radius || model.size(answers[q], *radius) >= *radius);
+        right +=
+            answers[q].label == data.labels[q] && (!radius || model.size(answers[q], *radius) >= *radius);
     return static_cast<double>(right) / static_cast<double>(answers.size());
 }
 

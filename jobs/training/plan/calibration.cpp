@@ -13,8 +13,8 @@ namespace holdfast {
 namespace {
 
 constexpr int timed_steps = 5;
-constexpr double long_enough = 0.25;              // seconds of a step, for its clock to say something
-constexpr double most_values = 64.0 * (1 << 20);  // of made-up records, so that they fit anywhere
+constexpr double long_enough = 0.25;               // seconds of a step, for its clock to say something
+constexpr double most_made_up = 64.0 * (1 << 20);  // of made-up records, so that they fit anywhere
 
 /// The middle one, which a stray interruption does not move.
 double median(std::vector<double> values) {
@@ -105,7 +105,7 @@ StepCost Calibration::steps(double most_records) const {
     const auto largest = static_cast<std::size_t>(all.back());  // of which none may leave a batch empty
     const std::size_t few = std::max<std::size_t>(64, 4 * largest);
     const auto most =
-        static_cast<std::size_t>(std::min(most_records, most_values / static_cast<double>(data_.features)));
+        static_cast<std::size_t>(std::min(most_records, most_made_up / static_cast<double>(data_.features)));
     many_ = 4 * few;
     double many_many = seconds_of_step(many_, all);
     while (many_many < long_enough && many_ < most) {
