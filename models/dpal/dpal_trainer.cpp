@@ -165,7 +165,10 @@ void DpalTrainer::step(const Communicator&, PhaseTimes& times) {
 
     const Network& network = plan_.network;
     const double unit = std::ldexp(1.0, plan_.gradient_scale().exponent);
-    const double rate = settings.dpal.encoder_rate / training.learning_rate_at(state_.step);
+    // Of the mean over the terms of the reconstruction, so that a rate serves any number of features.
+    const Layer& first = network.layers().front();
+    const double rate = settings.dpal.encoder_rate / static_cast<double>(first.positions() * first.in) /
+                        training.learning_rate_at(state_.step);
     for (std::size_t p = 0; settings.dpal.variant == "dpal" && p < sums.reconstruction.size(); ++p)
         sums.gradient[p] = units_of(rate * sums.reconstruction[p], unit);
     if (settings.dpal.variant == "secure_sgd") {

@@ -727,8 +727,11 @@ std::vector<BasicOption<DpalSettings>> dpal_options() {
              "the loss of a class with -|z|/2 as it is published, or corrected, with the -z/2 that log(1 + "
              "e^-z) has",
              &S::taylor, {"published", "corrected"}),
-        real("encoder_rate", "learning rate of the auto-encoder. Not stated in the text", &S::encoder_rate,
-             at_least(0)),
+        real(
+            "encoder_rate",
+            "learning rate of the auto-encoder, of the mean of the reconstruction's terms. Not stated in the "
+            "text",
+            &S::encoder_rate, at_least(0)),
         real("weight", "xi: what an adversarial record counts by, where another counts 1", &S::weight,
              at_least(0, 1000)),
         integer("steps", "T_mu: of an attack, in training and by holdfast evaluate", &S::steps, 1, 1000),

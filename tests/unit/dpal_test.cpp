@@ -44,7 +44,7 @@ Settings dense() {
 Settings image() {
     Settings settings = dense();
     settings.network.image = {1, 6, 6};
-    settings.network.layers = {"conv 3 3x3", "average_pool 2x2", "conv 2 2x2", "dense 4"};
+    settings.network.layers = {"conv 4 3x3", "average_pool 2x2", "conv 6 2x2", "dense 8"};
     settings.dpal.sensitivity = "window";
     return settings;
 }
@@ -119,10 +119,10 @@ TEST(Dpal, GradientsAreThoseOfTheObjectives) {
                 if (p < first) {  // a bias has none
                     const bool bias = p % (world.plan.network.layers().front().in + 1) ==
                                       world.plan.network.layers().front().in;
-                    if (!bias)
-                        EXPECT_NEAR(sums.reconstruction[p],
-                                    (above.reconstruction - below.reconstruction) / (2 * step),
-                                    1e-4 * (1 + std::abs(sums.reconstruction[p])));
+                    const double found = bias ? 0 : sums.reconstruction[p];
+                    const double wanted =
+                        bias ? 0 : (above.reconstruction - below.reconstruction) / (2 * step);
+                    EXPECT_NEAR(found, wanted, 1e-4 * (1 + std::abs(wanted)));
                     EXPECT_EQ(sums.gradient[p], 0);  // theta_1 descends on the reconstruction alone
                     continue;
                 }
@@ -237,7 +237,7 @@ std::vector<std::byte> trained(const DpalWorld& world, int threads, std::int64_t
 
 TEST(Dpal, TheSameBytesByAnyThreadsAndFromAnyCheckpointForEveryVariant) {
     for (Settings settings : both()) {
-        settings.training.epochs = 2;
+        settings.training.epochs = 1;
         for (const char* variant : {"dpal", "adlm", "pixel_dp", "secure_sgd"}) {
             settings.dpal.variant = variant;
             settings.clip = Clip{Settings{}.clip};
@@ -245,8 +245,8 @@ TEST(Dpal, TheSameBytesByAnyThreadsAndFromAnyCheckpointForEveryVariant) {
                 settings.clip = {.kind = Clip::Kind::norm, .norm_limit = 1};
             const DpalWorld world = world_of(settings);
             const std::vector<std::byte> once = trained(world, 1);
-            EXPECT_EQ(once, trained(world, 3)) << variant;
-            EXPECT_EQ(once, trained(world, 1, 2)) << variant;
+            EXPECT_EQ(once, trained(world, 2)) << variant;
+            EXPECT_EQ(once, trained(world, 1, 1)) << variant;
             Settings seeded = settings;
             seeded.training.seed = 1;
             EXPECT_NE(once, trained(world_of(seeded), 1)) << variant;
@@ -297,7 +297,7 @@ TEST(Dpal, SizesAreAsPublished) {
 }
 
 TEST(Dpal, SaysWhatItIsAndRefusesWhatItIsNot) {
-    const test::TemporaryFolder folder;
+    const TemporaryFolder folder;
     const DpalWorld world = world_of(dense());
     const Kind& kind = kind_named("dpal");
     const DataFacts facts{.scaling = Scaling::public_constants, .ids = IdKind::given};
@@ -314,7 +314,7 @@ TEST(Dpal, SaysWhatItIsAndRefusesWhatItIsNot) {
         return "nothing was refused";
     };
     const auto certificate =
-        open_dpal(RunFolder::create(folder.file("run"), false), {}, world.plan.settings, "cpu");
+        open_dpal(RunFolder::create(folder.path() + "/run", false), {}, world.plan.settings, "cpu");
     for (const std::function<void()>& call : std::vector<std::function<void()>>{
              [&] { kind.require_publishable(world.plan.settings); },
              [&] { certificate->distances(0, world.records, Asker::owner, 0); },
