@@ -238,7 +238,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         member.records =
             as_trained(std::move(member.records), settings, features, reader.info().target_range);
     public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
-    if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
+    // What cannot train costs nothing, and begins nothing.
+    if (payment || settings.is_dpal()) kind.training(plan, public_records, grid, nullptr);
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
