@@ -124,8 +124,7 @@ RecordClaim dpal_claim(const Settings& settings, const DataFacts&) {
     RecordClaim claim = claim_about_records(
         "nothing but what was published: that the parameters are differentially private and that answers "
         "stand "
-        "within their robust sizes. Neither follows (models/privacy/mathematics.md, published adversarial "
-        "training)",
+        "within their robust sizes. Neither follows: models/privacy/mathematics.md has the counterexamples",
         settings, none, {settings.certificate.relation, "nothing covers", true, false});
     claim.weaken(gap);
     return claim;

@@ -709,11 +709,14 @@ std::vector<BasicOption<ConvexSettings>> convex_options() {
 std::vector<BasicOption<DpalSettings>> dpal_options() {
     using S = DpalSettings;
     return {
-        text("variant",
-             "as published: dpal: noise drawn once, an auto-encoder before the network, adversarial records; "
-             "adlm: noise drawn once, more on features of little weight; pixel_dp: noise of its own on every "
-             "input, and no privacy; secure_sgd: noisy gradients, and noise on the first layer",
-             &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
+        text(
+            "variant",
+            "what is published: dpal | adlm | pixel_dp | secure_sgd: noise drawn once, an auto-encoder "
+            "before "
+            "the network and adversarial records; noise drawn once, more of it on features of little weight; "
+            "noise of its own on every input, and no privacy; noisy gradients, and noise behind the first "
+            "layer",
+            &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
         real("epsilon", "what is claimed of the whole training, and is not true of it", &S::epsilon,
              above(0)),
         real("delta", "of secure_sgd, likewise", &S::delta, at_least(1e-15, 0.5)),
@@ -724,8 +727,8 @@ std::vector<BasicOption<DpalSettings>> dpal_options() {
              "or of one window of a convolution and its channels: window, less noise than the text says",
              &S::sensitivity, {"text", "window"}),
         text("taylor",
-             "the loss of a class with -|z|/2 as it is published, or corrected, with the -z/2 that log(1 + "
-             "e^-z) has",
+             "the loss of a class, published | corrected: with the -|z|/2 that is printed, or the -z/2 that "
+             "log(1 + e^-z) has",
              &S::taylor, {"published", "corrected"}),
         real(
             "encoder_rate",

@@ -10,7 +10,7 @@ ATTACKS = ("fgsm", "ifgsm", "mim", "pgd")
 # A convolution of 5 x 5 is the auto-encoder, as the models of the paper have one first. What the text does not state (beta, T,
 # rates, n, eta, the split of epsilon) was chosen on a half of the training records; networks are an eighth as wide and T_mu of
 # MNIST is 5 in place of 10, so that a figure takes minutes.
-NETWORK = {"network.layers": '["conv 8 5x5 stride 2 padding 2","conv 16 5x5 stride 2 padding 2","dense 64"]',
+NETWORK = {"network.layers": '["conv 8 5x5 stride 2 padding 2","conv 16 5x5 stride 3 padding 1","dense 64"]',
            "network.classes": 10, "network.loss": "cross_entropy", "network.input_shift": 0.5, "network.input_scale": 2}
 PUBLISHED = {**NETWORK, "training.kind": "dpal", "dpal.sensitivity": "window"}
 TABLES = {"mnist": {"records": 60000, "tests": 1000, "batch": 2400, "epochs": 4, "rate": 0.3, "steps": 5, "psi": 2,
@@ -53,8 +53,8 @@ class Images:
     def ours(self, settings, epsilon, sizes, number):
         """The same of a model that is paid for, published and attacked, with its certificates, and boxes prove these."""
         ledger, run, model = (OUT, "/ledger.db"), (OUT, "/run"), (OUT, "/model.h5")
-        noisy = {"training.kind": "noisy", "clip.kind": "norm", "noise.epsilon": epsilon, "noise.delta": 1e-5, **self.image,
-                 **settings}
+        noisy = {"training.kind": "noisy", "clip.kind": "norm", "noise.epsilon": epsilon, "noise.delta": 1e-5,
+                 "training.expected_records": self.records, **settings}
         said = self.here.steps(
             ["account", "--ledger", ledger, "--data", self.data, "--budget", 100 + number, "--budget-delta", 0.01],
             ["train", "--data", self.data, "--out", run, "--ledger", ledger, *sets(noisy)],
@@ -67,16 +67,16 @@ class Images:
                                for row in said["radii"] for attack in ATTACKS}
 
     def dp_sgd(self, epsilon, sizes):
-        steps = {**NETWORK, "training.batches": max(2, round(self.records / self.told["batch"])),
+        steps = {**NETWORK, **self.image, "training.batches": max(2, round(self.records / self.told["batch"])),
                  "training.epochs": self.here.small(self.told["epochs"], 1), "training.learning_rate": 1,
                  "training.precision": "single"}
         return self.ours(steps, epsilon, sizes, 0)
 
     def worst_case(self, epsilon, sizes):
-        steps = {**NETWORK, "network.layers": [], "network.hidden": [], "robust.attack": "worst_case", "robust.input_radius": 0.025,
-                 "training.batches": 1, "training.epochs": self.here.small(60, 2), "training.learning_rate": 1,
-                 "training.momentum": 0.9, "clip.norm_limit": 3, "noise.average": 0.3}
-        steps.pop("network.image", None)
+        steps = {**{key: value for key, value in NETWORK.items() if key != "network.layers"}, "network.hidden": [],
+                 "robust.attack": "worst_case", "robust.input_radius": 0.025, "training.batches": 1,
+                 "training.epochs": self.here.small(60, 2), "training.learning_rate": 1, "training.momentum": 0.9,
+                 "clip.norm_limit": 3, "noise.average": 0.3}
         return self.ours(steps, epsilon, sizes, 1)
 
 
