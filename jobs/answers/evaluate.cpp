@@ -13,6 +13,7 @@
 #include "jobs/answers/evaluate/fleet.hpp"
 #include "jobs/answers/evaluate/pate_costs.hpp"
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
+#include "jobs/answers/evaluate/published.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
@@ -38,6 +39,8 @@ struct Request {
     std::vector<std::int64_t> answers{1, 10, 100, 1000, 10000, 1000000};
     bool poisoning = false;
     bool losses = false;
+    std::vector<std::string> attacks;
+    std::vector<double> radii;
 };
 
 /// The deltas at which a mechanism is shown: those it can take.
@@ -160,16 +163,29 @@ void evaluate_regression(const Context& context, const Request& request, const F
                               next_command({"report", run.folder.path()}));
 }
 
-/// Of a fleet: what every network answers alike. The options of boxes have no meaning there.
-void evaluate_networks(const Context& context, const Request& request) {
-    const auto refuse = [](bool given, const char* option) {
+/// The options of boxes have no meaning elsewhere.
+void refuse_boxes_options(const Request& request, const std::string& what) {
+    const auto refuse = [&](bool given, const char* option) {
         if (given)
-            throw Error(ExitCode::usage, "not of a leave-one-out fleet",
-                        "leave it out, or name a run of boxes", option);
+            throw Error(ExitCode::usage, "not of " + what, "leave it out, or name a run of boxes", option);
     };
     refuse(!request.budget.empty(), "--budget");
     refuse(request.losses, "--loss");
     refuse(request.poisoning, "--poisoning");
+}
+
+/// Of attacks that are measured as they are published.
+void refuse_attacks(const Request& request) {
+    if (!request.attacks.empty() || !request.radii.empty())
+        throw Error(ExitCode::usage, "attacks are measured here of training.kind = \"dpal\" alone",
+                    "of a model: holdfast certify --model M --attack",
+                    request.attacks.empty() ? "--input-radius" : "--attack");
+}
+
+/// Of a fleet: what every network answers alike.
+void evaluate_networks(const Context& context, const Request& request) {
+    refuse_boxes_options(request, "a leave-one-out fleet");
+    refuse_attacks(request);
     evaluate_fleet(context, {request.run, request.data, request.epsilons});
 }
 
@@ -181,6 +197,11 @@ void evaluate(const Context& context, const Request& request) {
     std::optional<TotalBudget> budget;
     if (!request.budget.empty()) budget = parse_budget(request.budget, request.answers);
     const FinishedRun run = FinishedRun::open(request.run);
+    if (run.settings.is_dpal()) {
+        refuse_boxes_options(request, "training.kind = \"dpal\"");
+        return evaluate_published(context, run, {request.data, request.attacks, request.radii});
+    }
+    refuse_attacks(request);
     if (run.network.is_regression()) return evaluate_regression(context, request, run);
     if (request.poisoning && run.members() < 2)
         throw Error(ExitCode::usage, "votes are counted of an ensemble, and this run has one member",
@@ -286,6 +307,15 @@ Run declare_evaluate(const Command& command) {
         "--poisoning", request->poisoning,
         "Of an ensemble: how many answers stay right on every dataset so many records away, by counting "
         "votes alone, with the members' certificates, and by a run-off election");
+    command
+        .add_option("--input-radius", request->radii,
+                    "Of training.kind = \"dpal\": how far attacks of l-infinity move each feature, a "
+                    "comma-separated list, in units of the features")
+        .separated_by(',');
+    command
+        .add_option("--attack", request->attacks,
+                    "Likewise: any of fgsm, ifgsm, mim, pgd, in place of them all")
+        .separated_by(',');
     command.add_footer(
         "Of a leave-one-out fleet: how many queries all networks answer alike, and of how many the bound of "
         "holdfast idp is sure of that (once it was run); the accuracy if these are answered without noise "

@@ -57,6 +57,8 @@ std::vector<Option> make_table() {
                          {"noisy"});
     join<ConvexSettings>(table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; },
                          {"convex"});
+    join<DpalSettings>(table, "dpal", dpal_options(), [](C & c) -> auto& { return c.settings.dpal; },
+                       {"dpal"});
     join<EnsembleSettings>(
         table, "ensemble", ensemble_options(), [](C & c) -> auto& { return c.settings.ensemble; });
     join<RunSettings>(

@@ -30,6 +30,19 @@ constexpr std::uint64_t shadow_parts(std::uint64_t round) {
     return (std::uint64_t{0x7269736b} << 24) + round;
 }
 
+// Of the same seed, of what is published and protects nothing: counters are rows of a layer, and those of an
+// id.
+constexpr std::uint64_t dpal_noise = 0x6470616c, dpal_draws = 0x64726177;
+constexpr std::uint64_t dpal_records(std::uint64_t step) {
+    return (std::uint64_t{0x64706c} << 38) + 2 * step;
+}
+constexpr std::uint64_t dpal_starts(std::uint64_t step) {
+    return dpal_records(step) + 1;
+}
+constexpr std::uint64_t dpal_gradients(std::uint64_t step) {
+    return (std::uint64_t{0x647067} << 38) + step;  // counters are numbers of parameters
+}
+
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 

@@ -8,6 +8,7 @@
 #include "models/convex/convex_claim.hpp"
 #include "models/convex/convex_training.hpp"
 #include "models/convex/radius.hpp"
+#include "models/dpal/dpal_training.hpp"
 #include "models/noisy/noisy_certificate.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "models/noisy/noisy_training.hpp"
@@ -72,10 +73,23 @@ const Kind convex{
     .claim = convex_claim,
     .certificate = open_convex};
 
+/// What is published, to be measured.
+const Kind dpal{
+    .name = "dpal",
+    .secret = false,
+    .settled = settled_for_dpal,
+    .training = [](const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
+                   const SecretKey*) { return train_dpal(plan, public_records, grid); },
+    .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },
+    .require_publishable = [](const Settings&) { refuse_dpal(); },
+    .sensitivity = no_sensitivity,
+    .claim = dpal_claim,
+    .certificate = open_dpal};
+
 }  // namespace
 
 const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> all{boxes, noisy, convex};
+    static const std::vector<Kind> all{boxes, noisy, convex, dpal};
     return all;
 }
 

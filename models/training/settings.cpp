@@ -228,6 +228,50 @@ void check_convex(const Settings& settings) {
                "leave certificate.product = \"exact\"", "certificate.product");
 }
 
+/// What is published is of one model, of labels, and of batches that differ.
+void check_dpal(const Settings& settings) {
+    const TrainingSettings& training = settings.training;
+    const NetworkSettings& network = settings.network;
+    if (network.classes < 2)
+        refuse("training.kind = \"dpal\" makes classifiers, not regressions", "set network.classes",
+               "network.classes");
+    if (network.resolved_loss() != Loss::cross_entropy)
+        refuse("what is published has an objective of its own over one logit a class",
+               "set network.loss = \"cross_entropy\"", "network.loss");
+    const std::vector<Layer> layers = network.hidden_layers(1);
+    if (layers.empty() || (layers.size() == 1 && layers.front().pooling))
+        refuse("the first layer is the auto-encoder, and there is none",
+               "name hidden layers in network.hidden or network.layers", "network.hidden");
+    if (std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.dropout > 0; }))
+        refuse("what is published leaves no units out", "leave dropout out", "network.layers");
+    if (!network.bias || std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return !l.bias; }))
+        refuse("the layers between the first and the last have biases", "leave network.bias and no_bias out",
+               "network.bias");
+    if (settings.features.map != FeatureSettings::Map::none || settings.features.norm_limit > 0)
+        refuse("adversarial records are made of features as they are, not as they are mapped",
+               "set features.map = \"none\" and features.norm_limit = 0", "features.map");
+    const bool clips = settings.dpal.variant == "secure_sgd";
+    if (settings.clip.kind != (clips ? Clip::Kind::norm : Clip{}.kind))
+        refuse(clips ? "secure_sgd clips the norm of a record's whole gradient"
+                     : "what is published clips no gradient",
+               clips ? "set clip.kind = \"norm\"" : "leave section clip out", "clip.kind");
+    if (training.precision != Precision::double_precision)
+        refuse("what is published is computed in double", "set training.precision = \"double\"",
+               "training.precision");
+    if (training.batches < 2)
+        refuse("adversarial records come of another batch of the epoch", "set training.batches = 2 or more",
+               "training.batches");
+    if (settings.ensemble.members > 1)
+        refuse("training.kind = \"dpal\" makes one model", "set ensemble.members = 1", "ensemble.members");
+    if (training.weighs_rows())
+        refuse("records of training.kind = \"dpal\" all count 1",
+               "leave training.class_weights and training.rows_at_most out, and import one row a person",
+               "training.class_weights");
+    if (settings.poisoned() || training.normalise == Normalise::actual)
+        refuse("training.kind = \"dpal\" divides by a public number, and encloses no poison",
+               "leave certificate.relation and training.normalise out", "training.normalise");
+}
+
 /// What poisoning could add is counted in every batch, entry by entry (models/mathematics.md, poisoned sums).
 void check_poison(const Settings& settings) {
     const Poison& poison = settings.poison;
@@ -442,11 +486,13 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
         choice<S>(
             "kind",
             "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published; "
-            "convex: a linear model whose change by one record is known",
+            "convex: a linear model whose change by one record is known; dpal: what is published of training "
+            "against adversaries, of which nothing is proved, to be measured",
             &S::kind,
             {{"boxes", std::string("boxes")},
              {"noisy", std::string("noisy")},
-             {"convex", std::string("convex")}}),
+             {"convex", std::string("convex")},
+             {"dpal", std::string("dpal")}}),
         integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("learning_rate", "alpha", &S::learning_rate, above(0)),
@@ -660,6 +706,47 @@ std::vector<BasicOption<ConvexSettings>> convex_options() {
                  &S::average, at_least(0, 1))};
 }
 
+std::vector<BasicOption<DpalSettings>> dpal_options() {
+    using S = DpalSettings;
+    return {
+        text(
+            "variant",
+            "what is published: dpal | adlm | pixel_dp | secure_sgd: noise drawn once, an auto-encoder "
+            "before "
+            "the network and adversarial records; noise drawn once, more of it on features of little weight; "
+            "noise of its own on every input, and no privacy; noisy gradients, and noise behind the first "
+            "layer",
+            &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
+        real("epsilon", "what is claimed of the whole training, and is not true of it", &S::epsilon,
+             above(0)),
+        real("delta", "of secure_sgd, likewise", &S::delta, at_least(1e-15, 0.5)),
+        real("share", "of epsilon, for the auto-encoder; the rest is of the labels. Not stated in the text",
+             &S::share, at_least(0.001, 0.999)),
+        text("sensitivity",
+             "d (beta + 2) as if a record had the features of the whole image, and the layer's units: text; "
+             "or of one window of a convolution and its channels: window, less noise than the text says",
+             &S::sensitivity, {"text", "window"}),
+        text("taylor",
+             "the loss of a class, published | corrected: with the -|z|/2 that is printed, or the -z/2 that "
+             "log(1 + e^-z) has",
+             &S::taylor, {"published", "corrected"}),
+        real(
+            "encoder_rate",
+            "learning rate of the auto-encoder, of the mean of the reconstruction's terms. Not stated in the "
+            "text",
+            &S::encoder_rate, at_least(0)),
+        real("weight", "xi: what an adversarial record counts by, where another counts 1", &S::weight,
+             at_least(0, 1000)),
+        integer("steps", "T_mu: of an attack, in training and by holdfast evaluate", &S::steps, 1, 1000),
+        real("psi", "draws of an answer have 1/psi of the noise that its size assumes", &S::psi,
+             at_least(0.01, 1e6)),
+        integer("draws", "n: of an answer. Not stated in the text", &S::draws, 1, 1000000),
+        real("confidence", "eta, of the bounds of all classes together. Not stated in the text",
+             &S::confidence, at_least(0, 0.9999999)),
+        real("bound", "of pixel_dp and secure_sgd: the move of the input that their noise is for", &S::bound,
+             above(0))};
+}
+
 std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
     using S = EnsembleSettings;
     return {
@@ -726,8 +813,9 @@ void check(const Settings& settings) {
     if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
+    if (settings.is_dpal()) check_dpal(settings);
     check_step(settings.training);
-    if (!settings.noisy() && !settings.is_convex()) {
+    if (!settings.noisy() && !settings.is_convex() && !settings.is_dpal()) {
         check_box_clip(settings);
         check_sign_step(settings);
         check_budget(settings);

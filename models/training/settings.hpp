@@ -125,6 +125,23 @@ struct ConvexSettings {
     double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
 };
 
+/// Section "dpal": what is published of training privately against adversaries, none of it proved
+/// (models/privacy/mathematics.md, published adversarial training).
+struct DpalSettings {
+    std::string variant = "dpal";  ///< or adlm, pixel_dp, secure_sgd
+    double epsilon = 2, delta = 1e-5;
+    double share = 0.5;                ///< of epsilon, for the auto-encoder: e1; the rest, e2, is of labels
+    std::string sensitivity = "text";  ///< D_R = d (beta + 2): of a whole record; or of one "window"
+    std::string taylor = "published";  ///< or corrected: the expansion of log(1 + e^-z)
+    double encoder_rate = 1e-3;        ///< of theta_1
+    double weight = 1.5;               ///< xi: of adversarial records
+    std::int64_t steps = 10;           ///< T_mu: of an attack
+    double psi = 2;                    ///< draws of an answer have 1/psi of the noise that sizes assume
+    std::int64_t draws = 100;          ///< n: of an answer
+    double confidence = 0.95;          ///< eta
+    double bound = 0.1;                ///< L: of pixel_dp and secure_sgd, the move that their noise is for
+};
+
 /// Section "ensemble".
 struct EnsembleSettings {
     std::int64_t members = 1;
@@ -147,6 +164,7 @@ struct Settings {
     NoiseSettings noise;
     RobustSettings robust;
     ConvexSettings convex;
+    DpalSettings dpal;
     EnsembleSettings ensemble;
 
     /// What records of so many columns become, which the network then takes.
@@ -162,9 +180,10 @@ struct Settings {
     /// weigh.
     bool host_only() const {
         return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows() ||
-               robust.used() || training.corrects_labels();
+               robust.used() || training.corrects_labels() || is_dpal();
     }
     bool is_convex() const { return training.kind == "convex"; }
+    bool is_dpal() const { return training.kind == "dpal"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {
         const bool stated = noisy() && noise.sampling_rate > 0;
@@ -179,6 +198,7 @@ std::vector<BasicOption<Poison>> poison_options();
 std::vector<BasicOption<NoiseSettings>> noise_options();
 std::vector<BasicOption<RobustSettings>> robust_options();
 std::vector<BasicOption<ConvexSettings>> convex_options();
+std::vector<BasicOption<DpalSettings>> dpal_options();
 std::vector<BasicOption<EnsembleSettings>> ensemble_options();
 /// Error (usage): settings that contradict.
 void check(const Settings& settings);

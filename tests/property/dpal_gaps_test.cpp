@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <random>
 #include <vector>
 
+#include "models/noisy/noisy_claim.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/noise/laplace_noise.hpp"
+#include "tests/support/dpal_plan.hpp"
 #include "tests/support/privacy_tester.hpp"
+#include "tests/support/quiet_communicator.hpp"
+#include "tests/support/secret_keys.hpp"
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast::dpal_gaps_test {
@@ -21,128 +24,131 @@ namespace {
 const double log_level = std::log(1e-12);
 constexpr int draws = 2000;
 
-using Pair = std::array<double, 2>;
-using Matrix = std::array<Pair, 2>;
+using Rows = std::vector<std::vector<double>>;
 
-/// As published drawn in floating point: its laws are the point here, not its last bits.
-class Noise {
-  public:
-    explicit Noise(std::uint64_t seed) : bits_(seed) {}
-    double draw(double scale) {
-        const double u = std::uniform_real_distribution<double>(-0.5, 0.5)(bits_);
-        return u < 0 ? scale * std::log1p(2 * u) : -scale * std::log1p(-2 * u);
-    }
-    Pair pair(double scale) { return {draw(scale), draw(scale)}; }
+// Three features and three units, as the gradient goes through h too ((1/2 - x) h^T and x (1/2 - x)^T theta).
+const Rows equal{{0.4, -0.2, 0.7}, {0.4, -0.2, 0.7}}, unequal{{0.4, -0.2, 0.7}, {-0.9, 0.8, -0.1}};
 
-  private:
-    std::mt19937_64 bits_;
-};
-
-double determinant(const Matrix& m) {
-    return m[0][0] * m[1][1] - m[0][1] * m[1][0];
+double determinant(const Rows& m) {
+    return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+           m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+           m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-/// What one record adds to the gradient of the objective by theta, (1/2 - x) h^T.
-void add_gradient(const Pair& x, const Pair& h, Matrix& sum) {
-    for (std::size_t i = 0; i < 2; ++i)
-        for (std::size_t j = 0; j < 2; ++j) sum[i][j] += (0.5 - x[i]) * h[j];
+/// The least of what is left of a rank of 3: the determinant over the cube of the length.
+double rank_left(const Rows& m) {
+    double squares = 0;
+    for (const auto& row : m)
+        for (const double entry : row) squares += entry * entry;
+    return std::abs(determinant(m)) / std::pow(squares, 1.5);
 }
 
-constexpr Matrix theta{{{0.7, -0.3}, {0.2, 0.5}}};  // at the start: its seed is public
-
-Pair hidden(const Pair& x) {
-    Pair h{};
-    for (std::size_t j = 0; j < 2; ++j)
-        for (std::size_t i = 0; i < 2; ++i) h[j] += theta[i][j] * x[i];
-    return h;
+/// theta_1's gradient in one step of the kind itself, of the draw that the seed gives; e1 = 1.
+Rows published_gradient(const Rows& records, std::int64_t seed) {
+    Settings settings = test::dpal_settings({3}, static_cast<std::int64_t>(records.size()));
+    settings.training.seed = seed;
+    const test::DpalWorld world(settings,
+                                test::dpal_records(records, std::vector<std::int32_t>(records.size(), 0)));
+    std::vector<std::uint32_t> rows(records.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
+    const std::vector<double> sums = world.start().sums_of(rows, {}).reconstruction;
+    Rows gradient;
+    for (std::size_t o = 0; o < 3; ++o) gradient.push_back({sums[4 * o], sums[4 * o + 1], sums[4 * o + 2]});
+    return gradient;
 }
 
-/// One step of two records, one noise for both, drawn once: d = beta = m = 2, e1 = 1.
-Matrix published_gradient(const std::array<Pair, 2>& records, Noise& noise) {
-    constexpr double sensitivity = 2 * (2 + 2), m = 2;
-    const Pair chi1 = noise.pair(sensitivity), chi2 = noise.pair(sensitivity);
-    Matrix sum{};
-    for (Pair x : records) {
-        for (std::size_t i = 0; i < 2; ++i) x[i] += chi1[i] / m;
-        Pair h = hidden(x);
-        for (std::size_t j = 0; j < 2; ++j) h[j] += 2 * chi2[j] / m;
-        add_gradient(x, h, sum);
-    }
-    return sum;
-}
-
-/// The same sum with noise on every entry, of exactly its law, for what one of two records may change: each
-/// vector is shortened to a 1-norm of 1, so two of them are 2 apart.
-Matrix corrected_gradient(const std::array<Pair, 2>& records, const LaplaceNoise& noise, RandomBits& bits) {
-    constexpr double unit = 0x1p-30;
-    Matrix sum{};
-    for (const Pair& x : records) {
-        Matrix own{};
-        add_gradient(x, hidden(x), own);
-        double norm = 0;
-        for (const Pair& row : own) norm += std::abs(row[0]) + std::abs(row[1]);
-        for (std::size_t i = 0; i < 2; ++i)
-            for (std::size_t j = 0; j < 2; ++j)
-                sum[i][j] += std::trunc(own[i][j] / std::max(1.0, norm) / unit) * unit;
-    }
-    for (Pair& row : sum)
-        for (double& entry : row) entry += static_cast<double>(noise.draw(bits)) * unit;
-    return sum;
-}
-
-constexpr std::array<Pair, 2> equal{{{0.4, -0.2}, {0.4, -0.2}}}, unequal{{{0.4, -0.2}, {-0.9, 0.8}}};
-constexpr double nothing = 1e-7;  // a determinant below it has no rank 2
+constexpr double nothing = 1e-13;
 
 TEST(DpalGaps, OneNoiseForAllRecordsLeavesTheRankOfTheirSpread) {
-    Noise noise(1);
     std::vector<double> of_equal(2, 0), of_unequal(2, 0);
     for (int i = 0; i < draws; ++i) {
-        ++of_equal[std::abs(determinant(published_gradient(equal, noise))) < nothing];
-        ++of_unequal[std::abs(determinant(published_gradient(unequal, noise))) < nothing];
+        ++of_equal[rank_left(published_gradient(equal, i)) < nothing];
+        ++of_unequal[rank_left(published_gradient(unequal, i)) < nothing];
     }
     EXPECT_EQ(of_equal[1], draws);  // always
     EXPECT_EQ(of_unequal[0], draws);
     EXPECT_TRUE(test::shows_violation(of_equal, of_unequal, draws, 1, 0.9, log_level));
 }
 
-TEST(DpalGaps, NoiseOnEveryEntryHidesIt) {
-    constexpr double epsilon = 1;
-    const LaplaceNoise noise(static_cast<std::int64_t>(2 / epsilon * 0x1p30));
-    test::SeededBits bits(2);
-    // By the rank, and by the very entries: which quarter of the line each is in.
-    std::vector<double> of_equal(18, 0), of_unequal(18, 0);
-    const auto count = [&](const std::array<Pair, 2>& records, std::vector<double>& counts) {
-        const Matrix sum = corrected_gradient(records, noise, bits);
-        ++counts[std::abs(determinant(sum)) < nothing];
-        std::size_t cell = 0;
-        for (const Pair& row : sum)
-            for (const double entry : row) cell = 2 * cell + (entry > 0);
-        ++counts[2 + cell];
-    };
-    for (int i = 0; i < 20 * draws; ++i) {
-        count(equal, of_equal);
-        count(unequal, of_unequal);
+/// What one step of noisy training on adversarial copies does to the first layer.
+Rows noisy_step(const Rows& records, char key) {
+    Settings settings = test::dpal_settings({3}, static_cast<std::int64_t>(records.size()));
+    settings.training.kind = "noisy";
+    settings.training.batches = 1;
+    settings.training.expected_records = static_cast<std::int64_t>(records.size());
+    settings.training.epochs = 1;
+    settings.clip = {.kind = Clip::Kind::norm, .norm_limit = 1};
+    settings.certificate.relation = Relation::substitute;
+    settings.noise.epsilon = 1;
+    settings.robust.attack = "fgsm";
+    settings.robust.input_radius = 0.1;
+    const TrainingPlan plan = make_plan(settled_for_noise(settings),
+                                        {.features = 3, .range = {-1, 1}, .found = 2}, make_backend("cpu"));
+    const Records none = test::dpal_records(records, {0, 0}).none();
+    const NoisySecrets secrets(test::known_key(key));
+    const NoisyState start = NoisyTrainer::fresh_state(plan);
+    NoisyTrainer trainer(plan, test::dpal_records(records, {0, 0}), none, secrets, start);
+    QuietCommunicator alone;
+    PhaseTimes times;
+    trainer.step(alone, times);
+    Rows moved;
+    for (std::size_t o = 0; o < 3; ++o) {
+        moved.emplace_back();
+        for (std::size_t p = 4 * o; p < 4 * o + 3; ++p)
+            moved.back().push_back(parameter_value(trainer.state().parameters[p] - start.parameters[p]));
     }
-    EXPECT_FALSE(test::shows_violation(of_equal, of_unequal, 20 * draws, epsilon, 0, log_level));
+    return moved;
 }
 
-/// The coefficients of the classes' weights, after the labels of m = 5 records with h = 1.
-Pair published_counts(const Pair& labels, Noise& noise) {
-    const double chi3 = noise.draw(2);  // 2 |h_pi|/e2, one for both classes
-    return {labels[0] + chi3, labels[1] + chi3};
+TEST(DpalGaps, NoiseOnEveryEntryHidesIt) {
+    constexpr int keys = 120;
+    // By the rank, and by where the first entry and the determinant are: no more than is claimed.
+    std::vector<double> of_equal(5, 0), of_unequal(5, 0);
+    const auto count = [&](const Rows& records, int key, std::vector<double>& counts) {
+        const Rows moved = noisy_step(records, static_cast<char>(key));
+        EXPECT_GT(rank_left(moved), 1e-9);  // of equal records, too
+        ++counts[rank_left(moved) < nothing];
+        ++counts[2 + (moved[0][0] > 0) + (determinant(moved) > 0)];
+    };
+    for (int i = 0; i < keys; ++i) {
+        count(equal, i, of_equal);
+        count(unequal, i, of_unequal);
+    }
+    EXPECT_FALSE(test::shows_violation(of_equal, of_unequal, keys, 1, 1e-5, log_level));
+    EXPECT_EQ(of_equal[1] + of_unequal[1], 0);
+}
+
+/// The objective's gradient by the weights of two classes, W = 0, of five equal records with these labels.
+std::array<double, 2> published_coefficients(const std::vector<std::int32_t>& labels, std::int64_t seed) {
+    Settings settings = test::dpal_settings({1}, 5);
+    settings.training.seed = seed;
+    settings.dpal.weight = 0;
+    test::DpalWorld world(settings, test::dpal_records(Rows(5, {1}), labels));
+    NoisyState state = DpalTrainer::fresh_state(world.plan);
+    state.parameters = {parameter_units(100), 0, 0, 0, 0, 0};  // h = 100 (1 + chi_1/5) + 2 chi_2/5, often > 0
+    const std::vector<std::uint32_t> rows{0, 1, 2, 3, 4};
+    const std::vector<std::int64_t> sums = world.start(std::move(state)).sums_of(rows, {}).gradient;
+    return {static_cast<double>(sums[2]), static_cast<double>(sums[4])};
 }
 
 TEST(DpalGaps, OneNoiseForAllClassesCountsTheLabels) {
-    Noise noise(3);
+    std::vector<double> of_one(3, 0), of_other(3, 0);
     for (int i = 0; i < draws; ++i) {
-        const Pair one = published_counts({3, 2}, noise), other = published_counts({2, 3}, noise);
-        EXPECT_NEAR(one[0] - one[1], 1, 1e-9);
-        EXPECT_NEAR(other[0] - other[1], -1, 1e-9);
+        const auto one = published_coefficients({0, 0, 0, 1, 1}, i),
+                   other = published_coefficients({1, 1, 1, 0, 0}, i);
+        const auto sign = [](const auto& of) { return of[0] < of[1] ? 0 : of[0] > of[1] ? 1 : 2; };
+        ++of_one[sign(one)];
+        ++of_other[sign(other)];
+        EXPECT_NEAR(one[0] - one[1], other[1] - other[0], 2);  // units of the grid: no noise is in it
     }
+    EXPECT_EQ(of_one[1] + of_other[0], 0);  // the class with more labels, whenever it tells at all
+    EXPECT_GT(of_one[0], 0.7 * draws);
+    EXPECT_TRUE(test::shows_violation(of_one, of_other, draws, 1, 0.6, log_level));
     // A noise each: their difference says little.
     test::SeededBits bits(4);
     const LaplaceNoise each(std::int64_t{2} << 30);  // a label replaced moves two counts by 1
-    std::vector<double> of_one(2, 0), of_other(2, 0);
+    of_one.assign(2, 0);
+    of_other.assign(2, 0);
     for (int i = 0; i < 20 * draws; ++i) {
         const std::int64_t difference = each.draw(bits) - each.draw(bits), step = std::int64_t{1} << 30;
         ++of_one[difference + step > 0];
@@ -153,11 +159,15 @@ TEST(DpalGaps, OneNoiseForAllClassesCountsTheLabels) {
 }
 
 TEST(DpalGaps, NoiseDrawnOnceForAllStepsCancelsBetweenThem) {
-    Noise noise(5);
+    const std::uint64_t ids[] = {10, 13};
     for (int i = 0; i < draws; ++i) {
-        const double chi = noise.draw(3);
-        const double of_first_batch = 0.25 + chi, of_second_batch = -0.5 + chi;  // a record each, d = 1
-        EXPECT_NEAR(of_first_batch - of_second_batch, 0.75, 1e-9);
+        Settings settings = test::dpal_settings({1}, 1);
+        settings.training.seed = i;
+        const test::DpalWorld world(settings, test::dpal_records({{0.25}, {-0.5}}, {0, 1}));
+        const DpalTrainer trainer = world.start();
+        const double first = 0.25 + trainer.noise().of_training({}, 0, ids, 1).input[0],
+                     second = -0.5 + trainer.noise().of_training({}, 1, ids + 1, 1).input[0];
+        EXPECT_NEAR(first - second, 0.75, 1e-9);  // what two steps have read
     }
     test::SeededBits bits(6);
     const LaplaceNoise fresh(std::int64_t{1} << 30);
@@ -175,29 +185,22 @@ TEST(DpalGaps, ALipschitzConstantIsNoSensitivity) {
     EXPECT_LE(moved / (moved / epsilon), epsilon);  // corrected: scaled to what a record moves
 }
 
-/// The loss of one logit less its constant, as printed and as Taylor has it, log 2 - z/2 + z^2/8 for y = 1.
-double published_loss(double z, double y) {
-    return std::log(2) + z - std::abs(z) / 2 + z * z / 8 - y * z;
-}
-double corrected_loss(double z, double y) {
-    return std::log(2) + z / 2 + z * z / 8 - y * z;
-}
 double true_loss(double z, double y) {
     return std::log1p(std::exp(-std::abs(z))) + std::max(z, 0.0) - y * z;
 }
 
 TEST(DpalGaps, ThePrintedLossOfAClassPushesItToEitherSide) {
-    EXPECT_NEAR(published_loss(2, 1), 0.193, 5e-4);
-    EXPECT_NEAR(published_loss(-2, 1), 0.193, 5e-4);
+    EXPECT_NEAR(taylor_loss(2, 1, false), 0.193, 5e-4);
+    EXPECT_NEAR(taylor_loss(-2, 1, false), 0.193, 5e-4);
     EXPECT_NEAR(true_loss(2, 1), 0.127, 5e-4);
     EXPECT_NEAR(true_loss(-2, 1), 2.127, 5e-4);
     for (double z = -2; z <= 2; z += 0.125) {
-        EXPECT_NEAR(published_loss(z, 1), published_loss(-z, 1), 1e-12);
+        EXPECT_NEAR(taylor_loss(z, 1, false), taylor_loss(-z, 1, false), 1e-12);
         for (const double y : {0.0, 1.0})
-            EXPECT_LE(std::abs(corrected_loss(z, y) - true_loss(z, y)), z * z * z * z / 192 + 1e-12);
+            EXPECT_LE(std::abs(taylor_loss(z, y, true) - true_loss(z, y)), z * z * z * z / 192 + 1e-12);
     }
-    EXPECT_GT(published_loss(0, 1), published_loss(-1, 1));  // away from its own class
-    EXPECT_LT(corrected_loss(0, 1), corrected_loss(-1, 1));
+    EXPECT_GT(taylor_loss(0, 1, false), taylor_loss(-1, 1, false));  // away from its own class
+    EXPECT_LT(taylor_loss(0, 1, true), taylor_loss(-1, 1, true));
 }
 
 /// P(sum of two Laplace(1) >= t), t >= 0.
@@ -214,6 +217,9 @@ TEST(DpalGaps, TheSizeOfACascadeIsTheGreaterAndNotTheSum) {
     EXPECT_LT(of_others, of_i);
     const double e_r = std::log(of_k / of_i) / 2, kappa = e_r, phi = e_r;
     EXPECT_NEAR(kappa + phi, 1.035, 1e-3);  // as published
+    const std::vector<std::int64_t> theta{parameter_units(1),
+                                          0};  // and as the kind adds them, its h with 2 chi
+    EXPECT_NEAR(dpal_size(e_r, 1, 1, {1, 1}, {1, 1}, theta.data()), kappa + 2 * phi, 1e-12);
     const auto wins = [&](double shift) { return upper_tail(s + shift) > upper_tail(t - shift); };
     EXPECT_TRUE(wins(0.6));
     EXPECT_FALSE(wins(0.62));
@@ -224,6 +230,15 @@ TEST(DpalGaps, TheSizeOfACascadeIsTheGreaterAndNotTheSum) {
 TEST(DpalGaps, DrawsOfASmallerScaleCertifyTimesTooFar) {
     // One feature, two classes, the boundary at 0: Laplace noise of scale b/psi, read as of scale b = 1.
     for (const double psi : {2.0, 10.0}) {
+        Settings settings = test::dpal_settings({400}, 1);
+        settings.dpal.psi = psi;
+        const test::DpalWorld world(settings, test::dpal_records({{0}}, {0}));
+        const DpalTrainer trainer = world.start();
+        const LayerNoise draw = trainer.noise().of_answer({}, 0);
+        double mean = 0;  // of what the kind draws, in units of what its sizes assume, e1 = m = 1
+        for (std::size_t i = 0; i < 400; ++i)
+            mean += std::abs(draw.hidden[i] - trainer.noise().fixed().hidden[i]) / 400;
+        EXPECT_NEAR(mean / (2 * trainer.noise().sensitivity()) * psi, 1, 0.2);
         const double x = 3, p = 1 - std::exp(-x * psi) / 2;
         const auto size = [&](double scale) { return scale * std::log(p / (1 - p)) / 2; };
         EXPECT_NEAR(size(1) / size(1 / psi), psi, 1e-9);
@@ -250,9 +265,12 @@ double moved_at_most(const std::vector<std::vector<double>>& weights) {
 }
 
 TEST(DpalGaps, TheSensitivityOfTheHiddenLayerIsOfAnotherNorm) {
-    // sqrt(beta) times the largest row's 1-norm, rows of theta^T or of theta.
+    // sqrt(beta) times the largest row's 1-norm, rows of theta^T or of theta: the kind takes the latter.
     EXPECT_LT(std::sqrt(4) * 1, moved_at_most({{1, 1, 1, 1}}));  // 2 against 4
-    EXPECT_LT(std::sqrt(1) * 1, moved_at_most({{1}, {1}}));      // 1 against 2
+    const std::vector<std::int64_t> ones{parameter_units(1), parameter_units(1), 0};
+    const double as_published = 2 / dpal_size(1, 1, INFINITY, {2, 1}, {2, 1}, ones.data());
+    EXPECT_NEAR(as_published, 1, 1e-12);
+    EXPECT_LT(as_published, moved_at_most({{1}, {1}}));  // 1 against 2
     const auto sum_of_entries = [](const std::vector<std::vector<double>>& weights) {
         double sum = 0;
         for (const auto& row : weights)

@@ -114,6 +114,7 @@ TEST(Claims, WhatMustHoldIsACondition) {
 std::map<std::string, std::function<Guarantee(const DataFacts&)>> all_claims() {
     std::map<std::string, std::function<Guarantee(const DataFacts&)>> claims;
     for (const Kind& kind : kinds()) {
+        if (kind.name == "dpal") continue;  // which proves nothing
         Settings settings = plain();
         settings.training.kind = kind.name;
         claims[kind.name] = [settings, claim = kind.claim](const DataFacts& facts) {

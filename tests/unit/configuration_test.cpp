@@ -81,6 +81,8 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "robust.noise") return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
     if (key.starts_with("robust."))
         return {{"training.kind", "noisy"}, {"clip.kind", "norm"}, {"robust.noise", 0.1}};
+    if (key.starts_with("dpal."))
+        return {{"training.kind", "dpal"}, {"network.loss", "cross_entropy"}, {"training.batches", 2}};
     if (key.starts_with("convex.")) return {{"training.kind", "convex"}, {"network.hidden", json::array()}};
     std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
                                                         {"certificate.budget", "per_batch"}};
@@ -385,17 +387,18 @@ TEST(Configuration, RefusesWhatIsGivenAndBelongsToAnotherKind) {
 TEST(Configuration, TakesEveryKindOfTrainingThereIsAndNoOther) {
     for (const Kind& kind : kinds()) {
         const std::string clip = kind.name == "noisy" ? "norm" : "elementwise";
-        EXPECT_EQ(
-            read_configuration("", {"training.kind=" + kind.name, "clip.kind=" + clip, "network.hidden=[]"})
-                .settings.training.kind,
-            kind.name);
+        std::vector<std::string> settings{"training.kind=" + kind.name, "clip.kind=" + clip,
+                                          "network.hidden=[]"};
+        if (kind.name == "dpal")
+            settings = {"training.kind=dpal", "network.loss=cross_entropy", "training.batches=2"};
+        EXPECT_EQ(read_configuration("", settings).settings.training.kind, kind.name);
     }
     try {
         read_configuration("", {"training.kind=forest"});
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::usage);
-        EXPECT_EQ(error.message(), "training.kind is \"forest\", not one of boxes | noisy | convex");
+        EXPECT_EQ(error.message(), "training.kind is \"forest\", not one of boxes | noisy | convex | dpal");
     }
 }
 

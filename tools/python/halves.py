@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The arrays of tools/reproduce: a table's training records parted by a public rule, and a trained network cut in two.
+"""The arrays of tools/reproduce: a table's training records parted by a public rule, or its first ones, and a trained network
+cut in two.
 
     halves.py part TABLE.h5 PUBLIC.h5 PRIVATE.h5 PREFIX.h5 STAND_IN.h5
+    halves.py first TABLE.h5 RECORDS TESTS SOME.h5
     halves.py cut RUN LAYERS PREFIX.h5 DENSE.h5
 
 part: which half a record falls into, and which part of the public one, follows from its place in the file alone, which
@@ -54,6 +56,14 @@ def part(table, public, private, prefix, stand_in):
     written(stand_in, train=of_public & (eighth >= 3) & (eighth < 6), test=of_public & (eighth >= 6))
 
 
+def first(table, records, tests, some):
+    with h5py.File(table, "r") as file, h5py.File(some, "w") as out:
+        out.attrs.update({name: value for name, value in file.attrs.items() if name != "sealed"})
+        for split, count in (("train", records), ("test", tests)):
+            for array in (f"x_{split}", f"y_{split}"):
+                out[array] = file[array][:count]
+
+
 def cut(run, layers, prefix, dense):
     network = runs.network(run)
     units, image = runs.parameters(run), network["image"] or None
@@ -78,6 +88,11 @@ def main():
     parts = commands.add_parser("part")
     for name in ("table", "public", "private", "prefix", "stand_in"):
         parts.add_argument(name)
+    firsts = commands.add_parser("first")
+    firsts.add_argument("table")
+    for name in ("records", "tests"):
+        firsts.add_argument(name, type=int)
+    firsts.add_argument("some")
     cuts = commands.add_parser("cut")
     cuts.add_argument("run")
     cuts.add_argument("layers", type=int)
@@ -85,7 +100,7 @@ def main():
         cuts.add_argument(name)
     given = vars(parser.parse_args())
     try:
-        {"part": part, "cut": cut}[given.pop("command")](**given)
+        {"part": part, "first": first, "cut": cut}[given.pop("command")](**given)
     except (OSError, KeyError, ValueError) as error:
         sys.exit(f"halves.py: {given.get('table', given.get('run'))}: {error}")
 

@@ -27,6 +27,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
 #include "kernels/cpu/fused_integers.hpp"
+#include "models/dpal/dpal_training.hpp"
 #include "models/kinds/kinds.hpp"
 
 namespace holdfast {
@@ -188,6 +189,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
     const std::optional<Payment> payment = request.paid ? std::nullopt : kind.payment(settings, facts);
     if (payment) require_ledger(request.ledger, request.data);
+    if (!request.ledger.empty() && settings.is_dpal()) refuse_dpal();
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
     require_keepable(request.keep, settings, kind.secret);
@@ -236,7 +238,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         member.records =
             as_trained(std::move(member.records), settings, features, reader.info().target_range);
     public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
-    if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
+    // What cannot train costs nothing, and begins nothing.
+    if (payment || settings.is_dpal()) kind.training(plan, public_records, grid, nullptr);
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
