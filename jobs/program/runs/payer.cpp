@@ -79,7 +79,8 @@ Rational delta_left(const Ledger& ledger, const std::string& population) {
     if (budget.gaussian) {
         Rational left = budget.delta_apart;
         for (const LedgerPayment& payment : ledger.payments(population))
-            if (payment.epsilon == 0) left -= payment.delta;
+            if (payment.mechanism == named_mechanism || payment.mechanism == tested_mechanism)
+                left -= payment.delta;
         return left;
     }
     const Spending spent = *ledger.spending(population);
