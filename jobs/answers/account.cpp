@@ -330,7 +330,7 @@ Run declare_account(const Command& command) {
         .add_option(
             "--delta-apart", request->delta_apart,
             "The part of --budget-delta that, with renyi, is for answers that have a delta of their own, "
-            "with gdp for names that measure publishes")
+            "with gdp for names and columns that measure tells as they are")
         .needs(budget);
     command
         .add_option(

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -415,9 +416,12 @@ struct Payer {
     Rational names_delta;  ///< that it will pay in all
 };
 
-/// Of names also by the private list of them, which the digest of the records does not know.
-std::string token_for(const Payment& payment, const Payer& payer, const MeasureRequest& part) {
+/// Also by which features they are, and of names by the private list of them, which the digest of the records
+/// does not know.
+std::string token_for(const Payment& payment, const Payer& payer, const MeasureRequest& part,
+                      const std::vector<std::size_t>& features) {
     nlohmann::json request = {payment.mechanism, payer.population, payer.digest, payment.parameters};
+    if (part.columns + part.categories + part.names > 0) request.push_back(features);
     if (part.names > 0) request.push_back(read_names(hdf5::File::open_read(payer.data)));
     return payer.ledger.token_of(request.dump());
 }
@@ -441,11 +445,12 @@ void refuse_without_delta(const Payer& payer, const Payment& constants, const st
 }
 
 std::optional<Payment> payment_of_names(const MeasureRequest& part, const MeasureLaw& law,
-                                        const std::string& guarantee, const Payer& payer) {
+                                        const std::string& guarantee, const Payer& payer,
+                                        const std::vector<std::size_t>& features) {
     if (part.names == 0) return std::nullopt;
     Payment payment = payment_for_names(part, law);
     payment.guarantee = guarantee;
-    payment.token = token_for(payment, payer, part);
+    payment.token = token_for(payment, payer, part, features);
     return payment;
 }
 
@@ -479,8 +484,8 @@ void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, con
         claim_about_constants(facts, counted_by(payer.account), measured.law.mu_squared, part.names_delta)
             .to_json()
             .dump();
-    payment.token = token_for(payment, payer, part);
-    const std::optional<Payment> of_names = payment_of_names(part, law, payment.guarantee, payer);
+    payment.token = token_for(payment, payer, part, features);
+    const std::optional<Payment> of_names = payment_of_names(part, law, payment.guarantee, payer, features);
     if (!payer.ledger.paid(payer.digest, payment.token)) {
         refuse_beside(payer.ledger, payer.population, payer.account.budget, payer.total, before, payer.path);
         if (payer.names_delta > 0) refuse_without_delta(payer, payment, charged);
@@ -737,7 +742,16 @@ std::string next_of(const Request& request, const DatasetInfo& info, const Measu
                         left.epsilon, left.delta, request.out, request.ledger, drawn.constants.bins > 0});
 }
 
+void refuse_overwriting(const Request& request) {
+    for (const std::string& path : {split_dataset_name(request.data, "").first, request.ledger}) {
+        std::error_code missing;
+        if (std::filesystem::equivalent(request.out, path, missing))
+            refuse_usage("would take the place of " + path, "name another file", "--out");
+    }
+}
+
 void measure(const Context& context, const Request& request) {
+    refuse_overwriting(request);
     if (!request.labels.empty())
         return draw_private_labels(context, {request.data, request.ledger, request.out, request.labels,
                                              request.classes, request.epsilon});
@@ -833,10 +847,9 @@ Run declare_measure(const Command& command) {
         chosen.excludes(command.option(other));
     const Argument support = command.add_option(
         "--support", request->support,
-        "None of these: choose the columns that a run of training.kind = \"convex\" with convex.l1 on this "
-        "dataset uses, for --epsilon and --delta, or be refused, which is all that it then says");
-    for (const char* other : {"--count", "--ranges", "--categories", "--bins", "--features"})
-        support.excludes(command.option(other));
+        "None of these: choose the columns that one more step of a run of training.kind = \"convex\" with "
+        "convex.l1 on this dataset uses, for --epsilon and --delta, or be refused, which is all that it then "
+        "says");
     const Argument labels = command.add_option(
         "--labels", request->labels,
         "None of these: of an account of labels (account --relation label) draw the label of each record of "
@@ -857,6 +870,9 @@ Run declare_measure(const Command& command) {
         "The total that measuring and training may cost (default: the account's budget); of --labels "
         "and --support what these cost");
     command.add_option("--delta", request->delta, "and its delta");
+    for (const char* other :
+         {"--count", "--ranges", "--categories", "--bins", "--features", "--classes", "--share"})
+        support.excludes(command.option(other));
     return [request](const Context& context) { measure(context, *request); };
 }
 

@@ -39,8 +39,8 @@ Guarantee convex_support_claim(const Settings& settings, const DataFacts& facts,
                                const Rational& delta) {
     refuse_removals(settings);
     Guarantee claim = claim_about_records(
-        "which columns the model uses or that it is not told, and all that is computed from that alone, is "
-        "(" +
+        "which columns one more step of the run uses, or that it is not told, and all that is computed from "
+        "that alone, is (" +
             decimal_text(epsilon) + ", " + decimal_text(delta) + ")-differentially private",
         settings, facts, {settings.certificate.relation, "the radius does not cover", true, false});
     claim.require("nothing else of the run leaves its owner but what this ledger is charged for");

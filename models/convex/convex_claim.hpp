@@ -14,8 +14,8 @@ RecordClaim convex_claim(const Settings& settings, const DataFacts& facts);
 /// The same as the basis of a release. Error (usage): relation `remove`.
 RecordClaim convex_release_claim(const Settings& settings, const DataFacts& facts);
 
-/// What it guarantees to be told, by a test, which columns a convex run uses. Error (usage): relation
-/// `remove`.
+/// What it guarantees to be told, by a test, which columns one more step of a convex run uses. Error (usage):
+/// relation `remove`.
 Guarantee convex_support_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
                                const Rational& delta);
 

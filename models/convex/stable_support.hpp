@@ -25,7 +25,8 @@ struct Support {
 };
 
 /// One more step of a finished run, over all of its records and as long as its lemma allows: the inputs whose
-/// parameters then pass the soft threshold are those that the model uses. By how much a record moves what
+/// parameters then pass the soft threshold are those that are used: after a long training by whole batches
+/// those of the model. By how much a record moves what
 /// meets the threshold is public.
 class StableSupport {
   public:

@@ -149,6 +149,26 @@ done
 "$holdfast" measure --data scaled.h5 --ledger used.db --support lasso --epsilon 0.001 --delta 1e-9 --out untold.h5 --quiet >out.txt
 grep -q '^refused: which of the 12 columns' out.txt && ! grep -q 'x3' out.txt || fail "what a refusal says: $(<out.txt)"
 
+# The same records under another schema are another choice: what was drawn of columns says nothing of others.
+awk 'BEGIN { srand(3); print "id,P,q,r,ill" > "one.csv"; print "id,a,b,S,ill" > "two.csv"
+    for (i = 0; i < 4000; ++i) { p = rand() < 0.5; q = rand() < 0.5; ill = rand() < 0.9 ? p : 1 - p
+        print i "," (p ? "x" : "y") "," q "," 1 - q "," ill > "one.csv"; print i "," p "," 1 - p "," (q ? "x" : "y") "," ill > "two.csv" } }'
+must import one.csv --id id --label ill --population twice --categories 'P=x|y' --scale '*=0:1' --expected-records 4000 --out one-way.h5
+must import two.csv --id id --label ill --population twice --categories 'S=x|y' --scale '*=0:1' --expected-records 4000 --out two-ways.h5
+rich twice one-way.h5
+must train --data one-way.h5 --out way --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=2 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 --set convex.l1=0.015
+for way in one-way two-ways; do
+    must measure --data $way.h5 --ledger twice.db --features 1 --epsilon 2 --out chosen-$way.h5 --json
+    [[ $(json out.txt 'o["charged"]') == True ]] || fail "the columns of one schema were taken for those of another: $(<out.txt)"
+    must measure --data $way.h5 --ledger twice.db --support way --epsilon 20 --delta 0.01 --out used-$way.h5 --json
+    [[ $(json out.txt 'o["charged"]') == True ]] || fail "the columns of one schema were taken for those of another: $(<out.txt)"
+done
+# Nothing takes the place of what it is made of, or of what pays.
+cp one-way.h5 kept.h5
+refused 2 'would take the place' measure --data one-way.h5:train --ledger twice.db --features 2 --epsilon 2 --out ./one-way.h5
+refused 2 'would take the place' measure --data one-way.h5 --ledger twice.db --support way --epsilon 1 --delta 0.01 --out twice.db
+cmp kept.h5 one-way.h5 || fail "the table was written over"
+
 # Accounts of Gaussian privacy pay the delta from what they set apart; else, and whatever else cannot be, nothing is charged.
 rich gaussian scaled.h5 --composition gdp --delta-apart 0.01
 must measure --data scaled.h5 --ledger gaussian.db --support lasso --epsilon 8 --delta 0.01 --out used-gaussian.h5 --json
@@ -159,6 +179,7 @@ refused 6 'sets apart' measure --data scaled.h5 --ledger narrow.db --support las
 refused 2 '--epsilon' measure --data scaled.h5 --ledger used.db --support lasso --delta 0.01 --out none.h5
 refused 2 '--delta' measure --data scaled.h5 --ledger used.db --support lasso --epsilon 1 --out none.h5
 refused 2 'excludes' measure --data scaled.h5 --ledger used.db --support lasso --features 3 --out none.h5
+refused 2 'excludes' measure --data scaled.h5 --ledger used.db --support lasso --epsilon 1 --delta 0.01 --share 0.1 --out none.h5
 refused 2 'training.kind = "convex"' measure --data scaled.h5 --ledger used.db --support boxes --epsilon 1 --delta 0.01 --out none.h5
 refused 3 'chosen already' measure --data used.h5 --ledger used.db --support lasso --epsilon 1 --delta 0.01 --out none.h5
 refused 2 'certificate.relation' measure --data scaled.h5 --ledger replaced.db --support lasso --epsilon 0.1 --delta 1e-6 --out none.h5

@@ -52,7 +52,7 @@ struct Model {
     explicit Model(std::int64_t classes, const char* loss, std::uint64_t seed = 3)
         : settings(convex_settings(classes, loss)),
           runs(settings, 6),
-          radius{Integer(1) << 44, Integer(1) << 44, Integer(1) << 53} {
+          radius{Integer(1) << 44, Integer(1) << 44, Integer(1) << 44, Integer(1) << 53} {
         std::mt19937_64 engine(seed);
         for (std::size_t p = 0; p < runs.plan.network.parameters(); ++p)
             parameters.push_back(static_cast<std::int64_t>(engine() % (std::uint64_t{1} << 51)) -
@@ -124,9 +124,9 @@ TEST(ConvexDistances, OfATieAreNothing) {
 TEST(ConvexDistances, HaveACapThatFollowsFromThePublicBounds) {
     const Model model(2, "binary_cross_entropy");
     EXPECT_NEAR(static_cast<double>(ConvexDistances(model.runs.plan.network, model.radius).cap()), 512, 1);
-    const ConvexRadius tiny{1, 1, Integer(1) << 60};
+    const ConvexRadius tiny{1, 1, 1, Integer(1) << 60};
     EXPECT_LE(ConvexDistances(model.runs.plan.network, tiny).cap(), 1 << 20);
-    const ConvexRadius wide{Integer(1) << 55, Integer(1) << 55, Integer(1) << 50};
+    const ConvexRadius wide{Integer(1) << 55, Integer(1) << 55, Integer(1) << 55, Integer(1) << 50};
     EXPECT_EQ(ConvexDistances(model.runs.plan.network, wide).cap(), 0);
 }
 

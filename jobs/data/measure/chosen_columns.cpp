@@ -236,8 +236,8 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
     Payment payment = payment_for(request, law, before);
     payment.guarantee =
         claim_about_columns(facts_of(info, false), counted_by(*account), law.epsilon).to_json().dump();
-    payment.token =
-        ledger.token_of(nlohmann::json{measured_mechanism, population, digest, payment.parameters}.dump());
+    payment.token = ledger.token_of(
+        nlohmann::json{measured_mechanism, population, digest, payment.parameters, digest_of(groups)}.dump());
     const BoughtText bought = ledger.buy(digest, payment, [&] {
         SystemRandomBits bits;
         const std::vector<std::int64_t> weights = draw_label_weights(labels, law, bits);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -141,10 +140,6 @@ void draw_private_labels(const Context& context, const LabelChoice& choice) {
     const DatasetReader reader(choice.data);
     const DatasetInfo& info = reader.info();
     check_public(info);
-    std::error_code missing;
-    if (std::filesystem::equivalent(choice.out, info.path, missing))
-        throw Error(ExitCode::usage, "would take the place of the labels themselves", "name another file",
-                    "--out");
     require_unique_ids(reader);
     const std::size_t classes = choice.classes.value_or(stated_classes(info));
     if (classes < 2 || classes > 256)

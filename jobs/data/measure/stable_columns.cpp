@@ -105,8 +105,8 @@ std::string told_text(const SupportChoice& choice, const std::optional<std::vect
                       const std::vector<std::string>& names, std::size_t columns) {
     if (!told) return "refused: which of the " + std::to_string(columns) + " columns are used is not told\n";
     if (told->empty()) return "no column is used: there is no dataset to write\n";
-    std::string text = choice.out + ": the model uses " + std::to_string(told->size()) + " of " +
-                       std::to_string(columns) + " columns\n";
+    std::string text = choice.out + ": one more step of the run uses " + std::to_string(told->size()) +
+                       " of " + std::to_string(columns) + " columns\n";
     for (const std::string& name : names) text += "    " + name + "\n";
     return text;
 }
@@ -147,13 +147,15 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
         info.measured.empty() ? "" : MeasuredConstants::from_text(info.measured, info.path).token);
     for (Payment* payment : {&payments.pure, &payments.delta})
         payment->token = ledger.token_of(
-            nlohmann::json{payment->mechanism, population, digest, payment->parameters}.dump());
+            nlohmann::json{payment->mechanism, population, digest, payment->parameters, digest_of(groups)}
+                .dump());
     if (!ledger.paid(digest, payments.delta.token))
         refuse_without_delta_of_test(ledger, population, test.delta(), choice.ledger);
 
     // 3. Charged, then drawn, then kept: the columns, or that they are not told.
+    bool charged = false;
     const BoughtText bought = ledger.buy(digest, payments.pure, [&] {
-        ledger.pay(digest, payments.delta);
+        charged = ledger.pay(digest, payments.delta);
         const Support found =
             support.of(support.stepped(members.front().records, parameters), inputs, columns);
         SystemRandomBits bits;
@@ -164,6 +166,8 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
             return nlohmann::json{{"token", payments.pure.token}, {"refused", true}}.dump();
         return constants_text(info, payments.pure.token, groups, used);
     });
+
+    charged = charged || bought.charged;
 
     // 4. The dataset of these columns, another version of its population's data.
     const std::optional<std::vector<std::size_t>> told = told_in(bought.text);
@@ -181,17 +185,17 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     }
 
     // 5. What was told, and what it cost.
-    const double half = std::log(1 / (2 * *choice.delta)) / *choice.epsilon;
+    const double half = std::max(0.0, std::log(1 / (2 * *choice.delta)) / *choice.epsilon);
     const std::string cost = printed(
         "told as often as not where %.3g changed persons leave it as it is\n"
         "cost epsilon %g, delta %g, %s\n",
         half, shown(test.epsilon()), shown(test.delta()),
-        bought.charged ? "charged" : "charged before: nothing now");
+        charged ? "charged" : "charged before: nothing now");
     nlohmann::json object = {{"refused", !told.has_value()},
                              {"columns", names},
                              {"of", columns},
                              {"half_at", half},
-                             {"charged", bought.charged},
+                             {"charged", charged},
                              {"cost", {{"epsilon", shown(test.epsilon())}, {"delta", shown(test.delta())}}},
                              {"guarantee", claim.to_json()}};
     if (!names.empty()) object["path"] = choice.out;

@@ -7,6 +7,7 @@
 
 #include "dist/data/import_hdf5.hpp"
 #include "dist/data/import_records.hpp"
+#include "dist/files/digest.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "kernels/base/error.hpp"
@@ -72,6 +73,13 @@ std::vector<ColumnGroup> column_groups(const DatasetInfo& info, const std::optio
     if (counted) groups.push_back({"rows", {at++}, false, false});
     ensure(at == info.features, "the features are those of the schema");
     return groups;
+}
+
+std::string digest_of(const std::vector<ColumnGroup>& groups) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const ColumnGroup& group : groups)
+        all.push_back({group.name, group.features, group.one_hot, group.candidate});
+    return StreamDigest::of(all.dump());
 }
 
 std::vector<bool> kept_groups(const std::vector<ColumnGroup>& groups,

@@ -26,6 +26,8 @@ void check_scaled(const DatasetInfo& info);
 
 /// A column by which rows are ordered and the number of rows are what records are made by: they are kept.
 std::vector<ColumnGroup> column_groups(const DatasetInfo& info, const std::optional<Schema>& schema);
+/// Equal of equal ones: the records of two schemas may be the same.
+std::string digest_of(const std::vector<ColumnGroup>& groups);
 /// [groups]: is it kept, where the candidates `chosen`, ascending, are?
 std::vector<bool> kept_groups(const std::vector<ColumnGroup>& groups, const std::vector<std::size_t>& chosen);
 /// Of those that are kept, ascending.
