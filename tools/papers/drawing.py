@@ -6,7 +6,7 @@ import math
 STYLE = """.f{font:12px system-ui,sans-serif;--c0:#2a78d6;--c1:#c2571a;--c2:#1b8a63;--c3:#8a5cc9;--c4:#b8336a;--c5:#6b7280;--i:#1f2328;--g:#d0d4da}
 @media(prefers-color-scheme:dark){.f{--c0:#6aa9f4;--c1:#f0955a;--c2:#4cc795;--c3:#b99af0;--c4:#f07ba6;--c5:#a3abb8;--i:#e6e8eb;--g:#3a4048}}
 .f text{fill:var(--i)}.f .g{stroke:var(--g)}.f polyline{fill:none;stroke-width:2}"""
-WIDE, HIGH, LEFT, TOP, ASIDE = 400, 240, 60, 30, 190
+WIDE, HIGH, LEFT, TOP = 400, 240, 60, 30
 PAGE_STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark;background:Canvas;color:CanvasText}
 table{border-collapse:collapse;font-size:.85rem}td,th{padding:.15rem .6rem;border-bottom:1px solid #8884;text-align:left;vertical-align:top}
 .wide{overflow-x:auto}pre{overflow-x:auto;font-size:.8rem}section{border-top:2px solid #8886;margin-top:2rem}svg{max-width:100%;height:auto}b.v{white-space:nowrap}"""
@@ -16,8 +16,10 @@ def escaped(value):
     return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-def framed(title, x, y, inside, across=WIDE):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {LEFT + across + ASIDE} {TOP + HIGH + 45}" width="{LEFT + across + ASIDE}" '
+def framed(title, x, y, inside, names, across=WIDE):
+    """names: what stands in the legend, whose longest line sets the width, as the title does."""
+    wide = max(LEFT + across + 42 + 7 * max(map(len, names), default=0), LEFT + 10 + 8 * len(title))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {wide} {TOP + HIGH + 45}" width="{wide}" '
             f'role="img" aria-label="{escaped(title)}"><style>{STYLE}</style>'
             f'<text x="{LEFT}" y="18" font-weight="600">{escaped(title)}</text>'
             f'<text x="{LEFT + across / 2}" y="{TOP + HIGH + 38}" text-anchor="middle">{escaped(x)}</text>'
@@ -62,7 +64,7 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
                    if len(found) < 40]
         down = TOP + 8 + 18 * number
         inside.append(f'<path d="M{LEFT + WIDE + 10} {down}h16" stroke="{ink}" stroke-width="3"{dash}/><text x="{LEFT + WIDE + 32}" y="{down + 4}">{escaped(name)}</text>')
-    return framed(title, x, y, "".join(inside))
+    return framed(title, x, y, "".join(inside), series)
 
 
 def cells(title, x, y, span, values, most, meaning):
@@ -76,11 +78,13 @@ def cells(title, x, y, span, values, most, meaning):
         off = (value + span) / (2 * span) * HIGH
         inside.append(f'<text x="{LEFT + off:.0f}" y="{TOP + HIGH + 18}" text-anchor="middle">{value:g}</text>'
                       f'<text x="{LEFT - 6}" y="{TOP + HIGH - off + 4:.0f}" text-anchor="end">{value:g}</text>')
-    for step in range(5):
-        inside.append(f'<rect x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{1 - step / 4}"/>'
-                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{most * (1 - step / 4):g}</text>')
+    flat = {value for found in values for value in found}
+    levels = sorted(flat if flat <= {0, most} else {most * step / 4 for step in range(5)}, reverse=True)
+    for step, level in enumerate(levels):
+        inside.append(f'<rect class="g" x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{level / most}"/>'
+                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{level:g}</text>')
     inside.append(f'<text x="{LEFT + HIGH + 20}" y="{TOP + 10}">{escaped(meaning)}</text>')
-    return framed(title, x, y, "".join(inside), HIGH)
+    return framed(title, x, y, "".join(inside), [meaning], HIGH)
 
 
 def choices(title, x, y, columns, rows, chosen):
@@ -99,7 +103,7 @@ def choices(title, x, y, columns, rows, chosen):
                for column, value in enumerate(columns)]
     inside += [f'<rect x="{LEFT + WIDE + 10}" y="{TOP + 18 * place}" width="14" height="14" fill-opacity=".45" fill="var(--c{place})"/>'
                f'<text x="{LEFT + WIDE + 32}" y="{TOP + 12 + 18 * place}">{escaped(name)}</text>' for place, name in enumerate(names)]
-    return framed(title, x, y, "".join(inside))
+    return framed(title, x, y, "".join(inside), names)
 
 
 def table(rows):

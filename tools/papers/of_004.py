@@ -1,5 +1,8 @@
 """Certificates of differential privacy and unlearning for gradient-based training."""
 
+import math
+import random
+
 import of_000
 from drawing import cells, lines
 from entries import FALSE, OUT, entry, judged, percent
@@ -129,3 +132,87 @@ def members(here):
         "tells the two apart for certain (advantage 1). What holds is of one answer: where both datasets certify a query at k "
         ">= 1, they give it one label "
         f"(models/mathematics.md, membership). Of whom a run was trained on, attacks by likelihood ratios find: {told}")
+
+
+SLICES = 8
+
+
+def ids_of(here, ids):
+    return here.file("".join(f"{number}\n" for number in ids))
+
+
+def stream(here, run, data, requests):
+    """What unlearn says of each request, one after the other, each of the run that the last one left."""
+    steps, before = [], (run, data)
+    for number, ids in enumerate(requests):
+        after = (OUT, f"/run-{number}"), (OUT, f"/data-{number}.h5")
+        steps.append(["unlearn", "--run", before[0], "--data", before[1], "--ids", ids_of(here, ids), "--out", after[0],
+                      "--out-data", after[1], "--slices", SLICES])
+        before = after
+    return here.steps(*steps)
+
+
+@entry("004", "Section 4.2")
+def load(here):
+    members, records, k = here.small((16, 32000, 10), (4, 1200, 2))
+    data = here.made("synth", "tabular", "--records", records, "--test", here.small(1000, 100), "--features",
+                     here.small(50, 20), "--positives", 0.5, "--seed", 1, "--out", OUT)
+    linear = {"network.input_shift": 0.5, "network.input_scale": 2, "network.hidden": [], "training.batches": SLICES,
+              "training.learning_rate": 16, "clip.gamma": 0.01, "ensemble.members": members, "certificate.relation": "remove",
+              "training.expected_records": records}
+    wide = {"network.hidden": [here.small(128, 8)], "training.epochs": here.small(50, 5), "training.learning_rate": 0.1,
+            "clip.gamma": 10, "training.precision": "single"}
+    runs = {name: here.trained(data, {**linear, **settings}, "--slices", SLICES) for name, settings in {
+        "boxes": {"certificate.level_list": here.small([1, 2, 3, 5, 10], [1, 2])}, "SISA": {"certificate.levels": 0},
+        "SISA, 128 units": {"certificate.levels": 0, **wide}}.items()}
+    accuracy = here.certified(runs["boxes"], data)[0]
+
+    # Whom a request would hit: for one who chooses, of each member the record that undoes most of it.
+    drawn = random.Random(7).sample(range(records), records // 8)
+    asked, hit = drawn[:8 * members], {}
+    for one, said in zip(asked, here.steps(*(["unlearn", "--run", runs["SISA"], "--data", data, "--ids", ids_of(here, [one])]
+                                             for one in asked)).answers):
+        hit.setdefault(said["retrained"][0], []).append((said["from_steps"][0], one))
+    requests = {"at random": drawn, "chosen": [min(found)[1] for found in hit.values()]}
+
+    # Requests that are carried out, as a stream and at once.
+    hour = {}
+    for name, run in runs.items():
+        for who, ids in requests.items():
+            for size in (1, members):
+                served = stream(here, run, data, [ids[first:first + size] for first in range(0, members, size)])
+                anew = [step for said in served.answers for step in said["from_steps"]]
+                steps = served.answer["steps"]
+                hour[name, who, size] = 3600 * members / served.known()["spent"]
+                here.row(run=name, records=who, **{"at once": size, "members anew a request": len(anew) / members,
+                         "SISA's formula": members * (1 - (1 - 1 / members) ** size) / size,
+                         "training anew a request, of all": sum(steps - step for step in anew) / (steps * members**2),
+                         "SISA's formula of it": (2 + 1 / SLICES) / 3 / members if size == 1 else "",
+                         "requests an hour": round(hour[name, who, size]), "trainings an hour": round(3600 / run.seconds)})
+
+    # Requests that are all still to be carried out.
+    deny, stays = (members * math.log(members), k * members * math.log(k * members)), {}
+    for name in ("boxes", "SISA"):
+        for who, ids in requests.items():
+            for count in sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, *map(round, deny)} & set(range(len(ids) + 1))):
+                said = here.said("unlearn", "--run", runs[name], "--data", data, "--ids", ids_of(here, ids[:count]), "--queries",
+                                 data)
+                stays[name, who, count] = said["stay"] / said["queries"]
+                here.row(run=name, records=who, **{"at once": count, "members anew a request": len(said["retrained"]) / count,
+                                                   "answers that stay meanwhile": stays[name, who, count]})
+    here.draw(lines("answers that provably stay until all is carried out", "requests at once", "of test records", {
+        f"{name}, {who}": [(count, share) for (run, whose, count), share in stays.items() if (run, whose) == (name, who)]
+        for name in ("boxes", "SISA") for who in requests}, log=True, ends=(0, 1)))
+    first, all_members = round(deny[0]), max(count for _, who, count in stays if who == "chosen")
+    half = max((count for (name, who, count), share in stays.items() if (name, who) == ("boxes", "at random") and share >= 0.5),
+               default=0)
+    shown = {name: [percent(stays[name, who, count]) for who, count in (("at random", first), ("chosen", all_members))]
+             for name in ("boxes", "SISA")}
+    return judged(stays["boxes", "at random", first] > 0.5 > stays["SISA", "at random", first],
+                  f"{members} linear members of {records // members} records each, accuracy {accuracy:.3f}. At d log d = {first} "
+                  f"requests at random {shown['boxes'][0]} of the answers provably stay, without boxes {shown['SISA'][0]}; with "
+                  f"boxes half of them up to {half} (k d log(k d) = {deny[1]:.0f}, k = {k}). Who chooses hits all d by "
+                  f"{all_members}: {shown['boxes'][1]} and {shown['SISA'][1]} stay. One after the other a core serves "
+                  f"{hour['boxes', 'at random', 1]:.0f} requests an hour ({hour['SISA', 'at random', 1]:.0f} without boxes), as a "
+                  f"request reads and writes the table: of networks whose training takes {runs['SISA, 128 units'].seconds:.1f} s, "
+                  f"{hour['SISA, 128 units', 'at random', 1]:.0f}")
