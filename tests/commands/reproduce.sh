@@ -33,6 +33,9 @@ paths = set(re.findall(r"tests/\w+/[\w.]+\.\w+", named))
 assert len(paths) >= 5 and all((root / path).exists() for path in paths), paths
 tests = set(re.findall(r"\b[A-Z]\w+\.[A-Z]\w{12,}", named))
 assert tests and all(any(test.split(".")[1] in (root / path).read_text() for path in paths) for test in tests), tests
+for example in (texts["counterexample"] for texts in listed.values() if "counterexample" in texts):
+    path, _, test = example.partition(" ")
+    assert (root / path).is_file() and test.split(".")[-1] in (root / path).read_text(), example
 papers = sorted((root.parent / "shared/papers").glob("*.txt"))
 found = {(file.name[:3], f"{kind} {number}") for file in papers for kind, number in re.findall(r"(?m)^(Figure|Table) (\d+)[.:] ", file.read_text())}
 assert found <= listed.keys(), found - listed.keys()
@@ -58,7 +61,7 @@ for name, columns, count in (("crypto", 7, 280), ("imdb_lsa100", 100, 400), ("ci
             file[f"x_{split}"] = np.clip(0.5 + 0.2 * (labels[:, None] - 0.5) + random.normal(size=(records, columns)) / 20, 0, 1).astype(np.float32)
             file[f"y_{split}"] = labels
 END2
-few=("000 Figure 8" "000 Theorem 5.3" "001 Table 1" "002 Corollary 5" "002 Lemma 16" "003" "004 Theorem 4.1" "AGT Boxes" "own Votes")
+few=("000 Figure 8" "000 Theorem 5.3" "001 Table 1" "002 Corollary 5" "002 Lemma 16" "003" "004 Theorem 4.1" "004 Section 4.2" "AGT Boxes" "own Votes")
 for item in "${few[@]}"; do
     # shellcheck disable=SC2086
     reproduce $item --quick --out out || fail "$item: $(cat err.txt)"
@@ -83,12 +86,18 @@ for svg in out.glob("*/*.svg"):
     xml.etree.ElementTree.parse(svg)
 page = (out / "index.html").read_text()
 assert all(f'id="{one["paper"]} {one["item"]}"' in page for one in found.values()) and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+# A claim that does not hold has a test of its smallest case, and the page lists them.
+false = {key for key, one in found.items() if one["verdict"] == "does not hold" and key[1].partition("-")[0] in ("theorem", "lemma", "corollary", "proposition")}
+assert len(false) >= 6 and all(found[key].get("counterexample", "no test") in page for key in false), false
 # More changed records leave no more answers certified; whatever only removals do, additions and removals do.
 shares = {row["records"]: [row[f"certified k={k}"] for k in (1, 2, 5, 10, 20, 50)] for row in found["000", "figure-8"]["rows"]}
 assert all(values == sorted(values, reverse=True) for values in shares.values()) and len(shares) == 3, shares
 assert all(r <= a <= m for r, a, m in zip(shares["replaced"], shares["added or removed"], shares["removed"])), shares
 [bound] = found["001", "table-1"]["rows"]
 assert bound["networks"] == 21 and bound["published_bounds"] == "1.78, 2.95", bound
+# Boxes leave no fewer answers than members that nobody asks about do, and some where all are asked about.
+stays = {(row["run"], row["records"], row["at once"]): row["answers that stay meanwhile"] for row in found["004", "section-4.2"]["rows"] if "answers that stay meanwhile" in row}
+assert all(share >= stays["SISA", *key] for (run, *key), share in stays.items() if run == "boxes") and stays["boxes", "chosen", 4] > 0 == stays["SISA", "chosen", 4], stays
 # The commands of an item, typed by hand.
 pathlib.Path("WORK").mkdir()
 pathlib.Path("DIR").symlink_to(".")

@@ -135,8 +135,17 @@ def section(one):
     return "".join(parts) + "</section>"
 
 
-def page(found):
-    """Of all that was reproduced, in the order of the list."""
+def claims(known):
+    """Those of the papers that do not hold, each with the test of its smallest case."""
+    rows = "".join(f"<tr><td>{escaped(paper)} {escaped(item)}</td><td>{escaped(told.get('claim', told.get('says')))}</td>"
+                   f"<td>{escaped(told['counterexample'])}</td></tr>" for (paper, item), told in known.items()
+                   if "counterexample" in told)
+    return (f'<h2>Claims that do not hold</h2><div class="wide"><table><tr><th>item</th><th>claim</th><th>counterexample, a test</th>'
+            f"</tr>{rows}</table></div>")
+
+
+def page(found, known):
+    """Of all that was reproduced, in the order of the list, and of the claims of all that is known."""
     counts = {}
     for one in found:
         counts[one["verdict"]] = counts.get(one["verdict"], 0) + 1
@@ -146,4 +155,4 @@ def page(found):
             f"<h1>The papers, item by item</h1><p>{escaped(', '.join(f'{count} {verdict}' for verdict, count in counts.items()))}; "
             f"{sum(one['seconds'] for one in found) / 60:.1f} minutes of processor. What depends on private records is for "
             f"their owner.</p>"
-            f'<div class="wide"><table><tr><th>item</th><th>verdict</th><th>why</th></tr>{rows}</table></div>{"".join(map(section, found))}</html>')
+            f'<div class="wide"><table><tr><th>item</th><th>verdict</th><th>why</th></tr>{rows}</table></div>{claims(known)}{"".join(map(section, found))}</html>')
