@@ -26,12 +26,15 @@ def framed(title, x, y, inside, names, across=WIDE):
             f'<text transform="translate(14 {TOP + HIGH / 2}) rotate(-90)" text-anchor="middle">{escaped(y)}</text>{inside}</svg>')
 
 
-def ticks(low, high, log):
+def ticks(low, high, log, whole=False):
+    """Round numbers between the ends; whole: of what is counted."""
     if log:
-        return [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                if low / 1.001 <= 10.0**power <= high * 1.001] or [low, high]
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [[digit * 10.0**power for power in powers for digit in digits if low / 1.001 <= digit * 10.0**power <= high * 1.001]
+                 for digits in ((1,), (1, 2, 5))]
+        return next((values for values in found if len(values) > 2), found[1]) or [low, high]
     step = 10.0 ** math.floor(math.log10((high - low) / 4 or 1))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= 6)
+    step = max(step * next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= 6), 1 if whole else 0)
     return [step * place for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
@@ -51,7 +54,7 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
                 f"{TOP + HIGH * (1 - along(min(max(point[1], bottom), top), bottom, top, log_y)):.1f}")
 
     inside = []
-    for value in ticks(low, high, log):
+    for value in ticks(low, high, log, all(point[0] == round(point[0]) for point in points)):
         across = place((value, bottom))[0]
         inside.append(f'<path class="g" d="M{across} {TOP}V{TOP + HIGH}"/><text x="{across}" y="{TOP + HIGH + 18}" text-anchor="middle">{value:g}</text>')
     for value in ticks(bottom, top, log_y):
@@ -67,24 +70,23 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
     return framed(title, x, y, "".join(inside), series)
 
 
-def cells(title, x, y, span, values, most, meaning):
-    """A map: values[row][column] from 0 to most, rows from below, over the square +-span."""
-    side = HIGH / len(values)
+def cells(title, x, y, ends, values, most, meaning, levels=None):
+    """A map: values[row][column] from 0 to most, rows from below, over a square; levels: {value: what it means}, where few."""
+    side, middle = HIGH / len(values), sum(ends) / 2
     inside = [f'<rect x="{LEFT + side * column:.1f}" y="{TOP + HIGH - side * (row + 1):.1f}" width="{side + .3:.1f}" height="{side + .3:.1f}" '
               f'fill="var(--c0)" fill-opacity="{max(0.0, min(1.0, value / most)):.2f}"/>'
               for row, found in enumerate(values) for column, value in enumerate(found)]
     inside.append(f'<rect class="g" x="{LEFT}" y="{TOP}" width="{HIGH}" height="{HIGH}" fill="none"/>')
-    for value in (-span, 0, span):
-        off = (value + span) / (2 * span) * HIGH
+    for value in (ends[0], middle, ends[1]):
+        off = (value - ends[0]) / (ends[1] - ends[0]) * HIGH
         inside.append(f'<text x="{LEFT + off:.0f}" y="{TOP + HIGH + 18}" text-anchor="middle">{value:g}</text>'
                       f'<text x="{LEFT - 6}" y="{TOP + HIGH - off + 4:.0f}" text-anchor="end">{value:g}</text>')
-    flat = {value for found in values for value in found}
-    levels = sorted(flat if flat <= {0, most} else {most * step / 4 for step in range(5)}, reverse=True)
-    for step, level in enumerate(levels):
+    levels = levels or {most * step / 4: f"{most * step / 4:g}" for step in (4, 3, 2, 1, 0)}
+    for step, (level, name) in enumerate(levels.items()):
         inside.append(f'<rect class="g" x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{level / most}"/>'
-                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{level:g}</text>')
+                      f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{escaped(name)}</text>')
     inside.append(f'<text x="{LEFT + HIGH + 20}" y="{TOP + 10}">{escaped(meaning)}</text>')
-    return framed(title, x, y, "".join(inside), [meaning], HIGH)
+    return framed(title, x, y, "".join(inside), [meaning, *levels.values()], HIGH)
 
 
 def choices(title, x, y, columns, rows, chosen):

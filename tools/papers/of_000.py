@@ -71,9 +71,9 @@ def maps(here):
         run = here.trained(data, {"network.hidden": [here.small(128, 16)], **PRINTED, "certificate.levels": most})
         distances, labels = map_of(here, run, 3.8, side)
         smooth = [[math.exp(-distance / 6) for distance in row] for row in distances]
-        here.draw(cells(f"{kind}: stable distance", "x1", "x2", 3.8, distances, most, "records"))
-        here.draw(cells(f"{kind}: smooth sensitivity, epsilon 1", "x1", "x2", 3.8, smooth, 1, "bound"))
-        here.draw(cells(f"{kind}: label", "x1", "x2", 3.8, labels, 1, "class"))
+        here.draw(cells(f"{kind}: stable distance", "x1", "x2", (-3.8, 3.8), distances, most, "records"))
+        here.draw(cells(f"{kind}: smooth sensitivity, epsilon 1", "x1", "x2", (-3.8, 3.8), smooth, 1, "bound"))
+        here.draw(cells(f"{kind}: label", "x1", "x2", (-3.8, 3.8), labels, 1, "class", {1: "1", 0: "0"}))
         flat = [value for row in smooth for value in row]
         counts = here.said("evaluate", "--run", run, "--data", data, "--epsilon", 1)["distances"]["single"]
         means[kind] = sum(count * math.exp(-distance / 6) for distance,

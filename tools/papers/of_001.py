@@ -111,9 +111,9 @@ def plane(here):
     alike = [against == 0 for _, _, against in found.answer]
     here.row(points=len(points), bound_0=upper[0], bound_1=upper[1], above_the_bound=sum(above) / len(above),
              all_networks_agree=sum(alike) / len(alike))
-    here.draw(cells("above the bound (1), all agree (.5), some do not (0)", "x1", "x2", 1,
-                    [[(above[r * side + c] + alike[r * side + c]) / 2 for c in range(side)]
-                                                                                    for r in range(side)], 1, "answer"))
+    shown = [[(above[r * side + c] + alike[r * side + c]) / 2 for c in range(side)] for r in range(side)]
+    here.draw(cells("the plane by the bound", "x1", "x2", (0, 1), shown, 1, "networks",
+                    {1: "agree, above the bound", 0.5: "agree, below it", 0: "some do not"}))
     return judged(sum(above) > 0.5 * len(above) and all(ok for over, ok in zip(above, alike) if over),
                   f"{percent(sum(above) / len(above))} of the square lie above the bound, in "
                   f"{percent(sum(alike) / len(alike))} all networks agree")

@@ -26,7 +26,7 @@ def regions(here):
                 found[kind, clip, relation] = {k: sum(value >= k for value in flat) / len(flat) for k in (1, 5, 20)}
                 here.row(blobs=kind, clip=clip, guarantee=guarantee, **{f"of the plane at k={k}": share for k,
                     share in found[kind, clip, relation].items()})
-                here.draw(cells(f"{kind}, clip {clip:g}: {guarantee}", "x1", "x2", 3.8, distances, 50, "records"))
+                here.draw(cells(f"{kind}, clip {clip:g}: {guarantee}", "x1", "x2", (-3.8, 3.8), distances, 50, "records"))
     five = [shares[5] for shares in found.values()]
     more = all(found[kind, clip, "remove"][5] >= found[kind, clip, "add_remove"][5] for kind, clip, _ in found)
     return judged(more and min(five) > 0.9, f"at k = 5 from {percent(min(five))} to {percent(max(five))} of the plane are "
