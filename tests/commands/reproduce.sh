@@ -119,6 +119,9 @@ grep -qF "$(cat said.txt)" all.txt || fail "other words: $(cat said.txt)"
 rm out/000/figure-8.json
 reproduce 000 Figure 8 --quick --out out || fail "what was said: $(cat err.txt)"
 grep -qF "$(cat said.txt)" all.txt || fail "other words once more: $(cat said.txt)"
+rm out/004/theorem-4.1.json
+kept=$(ls out/kept)
+reproduce 004 Theorem 4.1 --quick --out out && grep -qF "$(cat said.txt)" all.txt && [[ $(ls out/kept) == "$kept" ]] || fail "what was said of written files: $(cat said.txt err.txt)"
 refuses 'imdb_lsa100.h5' 000 Figure 8 --quick --out other
 rm imdb_lsa100.h5
 reproduce 000 Figure 8 --quick --out other || fail "without the table: $(cat err.txt)"
