@@ -83,7 +83,8 @@ class Made:
 
     def __init__(self, here, steps, folder):
         self.here, self.steps, self.folder, self.answered = here, steps, folder, None
-        words = [[self.text(word, lambda made: made.name, "OUT") for word in step] for step in steps]
+        words = [[self.text(word, lambda made: made.name, "OUT").replace(str(here.work), "WORK") for word in step]
+                 for step in steps]
         self.name = hashlib.sha256(json.dumps([words, folder, here.version]).encode()).hexdigest()[:12]
         self.path, self.kept = here.work / self.name, here.out / "kept" / f"{self.name}.json"
 
