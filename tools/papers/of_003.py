@@ -15,9 +15,9 @@ NETWORK = {"network.layers": '["conv 8 5x5 stride 2 padding 2","max_pool 2x2","d
 # Attacks on a model of ours look through no pooling: windows that lie beside one another in its place.
 PLAIN = {**NETWORK, "network.layers": '["conv 8 5x5 stride 4 padding 2","dense 32"]'}
 PUBLISHED = {**NETWORK, "training.kind": "dpal", "dpal.sensitivity": "window", "dpal.encoder_rate": 1e-4}
-TABLES = {"mnist": {"records": 60000, "tests": 1000, "batch": 2400, "epochs": 4, "rate": 0.1, "steps": 3, "psi": 2,
+TABLES = {"mnist": {"records": 60000, "tests": 1000, "batch": 2400, "epochs": 8, "steps": 3, "psi": 2,
                     "epsilons": (1, 2, 4), "at": 2},
-          "cifar10_10k": {"records": 10000, "tests": 1000, "batch": 1667, "epochs": 15, "rate": 0.1, "steps": 3, "psi": 10,
+          "cifar10_10k": {"records": 10000, "tests": 1000, "batch": 1667, "epochs": 33, "steps": 3, "psi": 10,
                           "epsilons": (2, 4, 10), "at": 4}}
 SIZES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of a move, in the paper's units, which are twice the program's
 
@@ -41,9 +41,7 @@ class Images:
         settings = {**PUBLISHED, **self.image, "dpal.variant": variant, "dpal.epsilon": epsilon, "dpal.psi": told["psi"],
                     "dpal.steps": small(told["steps"], 1), "dpal.draws": small(100, 4),
                     "training.batches": max(2, round(self.records / told["batch"])), "training.epochs": small(told["epochs"], 1),
-                    "training.learning_rate": told["rate"]}
-        if variant in ("secure_sgd", "pixel_dp"):
-            settings["training.learning_rate"] = 0.5
+                    "training.learning_rate": {"dpal": 0.05 if changed else 0.03, "adlm": 0.03}.get(variant, 0.5)}
         if variant == "secure_sgd":
             settings |= {"clip.kind": "norm", "clip.norm_limit": 1}
         settings |= {f"dpal.{name}": value for name, value in changed.items()}
