@@ -30,6 +30,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/forgetting.hpp"
+#include "models/dpal/dpal_training.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/batches.hpp"
 
@@ -86,6 +87,7 @@ std::string next_of(const Request& request, bool done) {
 
 /// A run that can be trained again in part.
 void require_unlearnable(const FinishedRun& run) {
+    if (run.settings.is_dpal()) refuse_dpal();
     if (kind_named(run.manifest.kind).secret)
         throw Error(
             ExitCode::usage,

@@ -93,7 +93,7 @@ class DpalCertificate final : public Certificate {
 void refuse_dpal() {
     throw Error(ExitCode::usage,
                 std::string("training.kind = \"dpal\" is as published (gap: ") + gap +
-                    "): nothing may be charged, published, released or certified of it",
+                    "): nothing is charged, published, released, certified, forgotten or told of its risk",
                 "holdfast evaluate measures it; train with training.kind = \"noisy\" and section robust for "
                 "what is proved",
                 "training.kind");

@@ -734,8 +734,7 @@ std::vector<BasicOption<DpalSettings>> dpal_options() {
              "or of one window of a convolution and its channels: window, less noise than the text says",
              &S::sensitivity, {"text", "window"}),
         text("taylor",
-             "the loss of a class, published | corrected: with the -|z|/2 that is printed, or the -z/2 that "
-             "log(1 + e^-z) has",
+             "the loss of a class, published with -|z|/2, or corrected to the -z/2 that log(1 + e^-z) has",
              &S::taylor, {"published", "corrected"}),
         real(
             "encoder_rate",

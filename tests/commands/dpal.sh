@@ -50,11 +50,14 @@ refuses 2 "$gap" "$holdfast" publish --run run --ledger l.db --out model.h5
 refuses 2 "$gap" "$holdfast" release --run run --queries images.h5:test --ledger l.db --epsilon 1 --mechanism stable_rr
 refuses 2 "$gap" "$holdfast" certify --run run --queries images.h5:test
 refuses 2 "$gap" "$holdfast" certify --run run --queries images.h5:test --input-radius .1
+refuses 2 "$gap" "$holdfast" risk --run run --data images.h5
+printf '0\n' > ids.txt
+refuses 2 "$gap" "$holdfast" unlearn --run run --data images.h5 --ids ids.txt --out without --out-data without.h5
 printf '[training]\nkind = "dpal"\nbatches = 4\n[network]\nloss = "cross_entropy"\n' > dpal.toml
 refuses 2 'training.kind = "noisy"' "$holdfast" tune --data images.h5 --ledger l.db --out tuned --config dpal.toml --config dpal.toml --epsilon 1
 refuses 2 "training.kind" "$holdfast" fleet --data images.h5 --out fleet "${dpal[@]}" --set training.batches=4
 cmp -s l.db before.db || fail "the ledger has changed"
-[ ! -e charged ] && [ ! -e model.h5 ] && [ ! -e fleet ] || fail "something was written: $(ls)"
+[ ! -e charged ] && [ ! -e model.h5 ] && [ ! -e fleet ] && [ ! -e without ] && [ ! -e without.h5 ] || fail "something was written: $(ls)"
 
 # 4. Bad input: what is wrong, and where.
 refuses 2 "training.batches" learn --out bad --set training.batches=1

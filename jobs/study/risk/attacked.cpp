@@ -19,6 +19,7 @@
 #include "kernels/base/streams.hpp"
 #include "models/certify/answers.hpp"
 #include "models/convex/convex_bounds.hpp"
+#include "models/dpal/dpal_training.hpp"
 #include "models/fleet/fleet_trainer.hpp"
 #include "models/privacy/membership.hpp"
 
@@ -135,6 +136,7 @@ AttackedRun AttackedRun::open(const std::string& path) {
                 std::move(fleet)};
     }
     FinishedRun run = FinishedRun::open(path);
+    if (run.settings.is_dpal()) refuse_dpal();
     refuse_numbers(run.network);
     return {run.folder,  run.manifest,    run.settings,   run.features,
             run.network, members_of(run), std::move(run), std::nullopt};
