@@ -156,7 +156,7 @@ awk 'BEGIN { srand(3); print "id,P,q,r,ill" > "one.csv"; print "id,a,b,S,ill" > 
 must import one.csv --id id --label ill --population twice --categories 'P=x|y' --scale '*=0:1' --expected-records 4000 --out one-way.h5
 must import two.csv --id id --label ill --population twice --categories 'S=x|y' --scale '*=0:1' --expected-records 4000 --out two-ways.h5
 rich twice one-way.h5
-must train --data one-way.h5 --out way --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=2 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 --set convex.l1=0.015
+must train --data one-way.h5 --out way --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=1 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 --set convex.l1=0.015
 for way in one-way two-ways; do
     must measure --data $way.h5 --ledger twice.db --features 1 --epsilon 2 --out chosen-$way.h5 --json
     [[ $(json out.txt 'o["charged"]') == True ]] || fail "the columns of one schema were taken for those of another: $(<out.txt)"
