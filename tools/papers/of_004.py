@@ -131,7 +131,7 @@ def members(here):
         f"{percent(fewer)} without it, so whoever sees which are answered as safe "
         "tells the two apart for certain (advantage 1). What holds is of one answer: where both datasets certify a query at k "
         ">= 1, they give it one label "
-        f"(models/mathematics.md, membership). Of whom a run was trained on, attacks by likelihood ratios find: {told}")
+        f"(models/privacy/mathematics.md, membership). Of whom a run was trained on, attacks by likelihood ratios find: {told}")
 
 
 SLICES = 8
