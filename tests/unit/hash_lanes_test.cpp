@@ -9,7 +9,7 @@
 #include "dist/data/record_id.hpp"
 #include "dist/files/digest.hpp"
 
-namespace holdfast {
+namespace holdfast::hash_lanes_test {
 namespace {
 
 using cpu::HashLanes;
@@ -80,4 +80,4 @@ TEST(HashLanes, GiveRecordsTheIdsThatEachHasAlone) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::hash_lanes_test

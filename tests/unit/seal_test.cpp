@@ -12,7 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace holdfast {
+namespace holdfast::seal_test {
 namespace {
 
 constexpr std::size_t block = std::size_t{4} << 20;
@@ -89,4 +89,4 @@ TEST(Seals, KnowADamagedBlockAndEveryRankItsOwn) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::seal_test
