@@ -39,7 +39,7 @@ class Images:
         """A run of a variant as it is published, but for what is changed."""
         told, small = self.told, self.here.small
         settings = {**PUBLISHED, **self.image, "dpal.variant": variant, "dpal.epsilon": epsilon, "dpal.psi": told["psi"],
-                    "dpal.steps": small(told["steps"], 1), "dpal.draws": small(100, 4),
+                    "dpal.steps": small(told["steps"], 1), "dpal.draws": small(400, 4),
                     "training.batches": max(2, round(self.records / told["batch"])), "training.epochs": small(told["epochs"], 1),
                     "training.learning_rate": {"dpal": 0.05 if changed else 0.03, "adlm": 0.03}.get(variant, 0.5)}
         if variant == "secure_sgd":
