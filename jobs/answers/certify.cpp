@@ -330,15 +330,18 @@ Run declare_certify(const Command& command) {
             .add_option(
                 "--attack", request->attacks,
                 "Beside the certificates what attacks find that know every parameter, any of fgsm, ifgsm, "
-                "mim, pgd, margin: one counts where the program itself errs within the radius")
+                "mim, pgd, apgd, margin, and square, which knows logits alone: one counts where the program "
+                "itself errs within the radius")
             .separated_by(',')
             .one_of(Attack::names())
             .needs(model);
-    command.add_option("--attack-steps", request->attack_steps, "Of each attack but fgsm")
+    command
+        .add_option("--attack-steps", request->attack_steps,
+                    "Of each attack but fgsm; square asks 25 times as often")
         .show_default()
         .within<std::uint64_t>(1, 100000)
         .needs(attack);
-    command.add_option("--attack-restarts", request->attack_restarts, "Random starts of pgd")
+    command.add_option("--attack-restarts", request->attack_restarts, "Random starts of pgd, apgd and square")
         .show_default()
         .within<std::uint64_t>(1, 10000)
         .needs(attack);

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "kernels/base/circle.hpp"
+#include "models/nets/cyclic_waves.hpp"
+
 namespace holdfast::cyclic {
 namespace {
 
+using cyclic::product;
 using residues::difference;
 using residues::product;
 using residues::sum;
@@ -20,28 +24,52 @@ constexpr std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
 static_assert(power(root, half) == residues::prime - 1);
 
 /// root^k and its inverse.
+template <typename Number>
 struct Turns {
-    std::array<std::uint64_t, half> forth{}, back{};
+    std::array<Number, half> forth{}, back{};
 };
-constexpr Turns turns_of() {
-    Turns turns;
+constexpr Turns<std::uint64_t> turns_of() {
+    Turns<std::uint64_t> turns;
     for (std::size_t k = 0; k < half; ++k) {
         turns.forth[k] = power(root, k);
         turns.back[k] = power(root, (side - k) % side);
     }
     return turns;
 }
-constexpr Turns turns = turns_of();
+constexpr Turns<std::uint64_t> exact_turns = turns_of();
+
+Complex sum(Complex a, Complex b) {
+    return a + b;
+}
+Complex difference(Complex a, Complex b) {
+    return a - b;
+}
+const Turns<Complex>& turns_for(const Complex*) {
+    static const Turns<Complex> turns = [] {
+        Turns<Complex> made;
+        for (std::size_t k = 0; k < half; ++k) {
+            const CirclePoint at = circle_point(static_cast<double>(k) / side);
+            made.back[k] = {at.cosine, at.sine};
+            made.forth[k] = {at.cosine, -at.sine};
+        }
+        return made;
+    }();
+    return turns;
+}
+const Turns<std::uint64_t>& turns_for(const std::uint64_t*) {
+    return exact_turns;
+}
 
 /// Every row's butterfly of entries `apart`: the row's numbers lie `step` apart, rows `next`.
-template <std::size_t Side, bool Forth>
-void pass(std::uint64_t* values, std::size_t step, std::size_t next, std::size_t apart) {
+template <std::size_t Side, bool Forth, typename Number>
+void pass(Number* values, std::size_t step, std::size_t next, std::size_t apart) {
+    const Turns<Number>& turns = turns_for(values);
     for (std::size_t first = 0; first < Side; first += 2 * apart) {
         for (std::size_t k = 0; k < apart; ++k) {
-            const std::uint64_t turn = Forth ? turns.forth[k * half / apart] : turns.back[k * half / apart];
-            std::uint64_t *one = values + (first + k) * step, *other = one + apart * step;
+            const Number turn = Forth ? turns.forth[k * half / apart] : turns.back[k * half / apart];
+            Number *one = values + (first + k) * step, *other = one + apart * step;
             for (std::size_t row = 0; row < Side; ++row, one += next, other += next) {
-                const std::uint64_t a = *one, b = Forth || k == 0 ? *other : product(*other, turn);
+                const Number a = *one, b = Forth || k == 0 ? *other : product(*other, turn);
                 *one = sum(a, b);
                 *other = Forth && k > 0 ? product(difference(a, b), turn) : difference(a, b);
             }
@@ -49,8 +77,14 @@ void pass(std::uint64_t* values, std::size_t step, std::size_t next, std::size_t
     }
 }
 
-template <std::size_t Side>
-void back(std::uint64_t* values) {
+template <std::size_t Side, typename Number>
+void forth(Number* values) {
+    for (std::size_t apart = Side / 2; apart > 0; apart /= 2) pass<Side, true>(values, Side, 1, apart);
+    for (std::size_t apart = Side / 2; apart > 0; apart /= 2) pass<Side, true>(values, 1, Side, apart);
+}
+
+template <std::size_t Side, typename Number>
+void back(Number* values) {
     for (std::size_t apart = 1; apart < Side; apart *= 2) pass<Side, false>(values, 1, Side, apart);
     for (std::size_t apart = 1; apart < Side; apart *= 2) pass<Side, false>(values, Side, 1, apart);
 }
@@ -58,14 +92,25 @@ void back(std::uint64_t* values) {
 }  // namespace
 
 void transform(Whole& values) {
-    for (std::size_t apart = half; apart > 0; apart /= 2) pass<side, true>(values.data(), side, 1, apart);
-    for (std::size_t apart = half; apart > 0; apart /= 2) pass<side, true>(values.data(), 1, side, apart);
+    forth<side>(values.data());
 }
 
 void transform_back(Whole& values) {
     back<side>(values.data());
 }
 void transform_back(Half& values) {
+    back<half>(values.data());
+}
+void transform(WholeWave& values) {
+    forth<side>(values.data());
+}
+void transform(HalfWave& values) {
+    forth<half>(values.data());
+}
+void transform_back(WholeWave& values) {
+    back<side>(values.data());
+}
+void transform_back(HalfWave& values) {
     back<half>(values.data());
 }
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "models/privacy/noise/secret_stream.hpp"
+#include "models/robust/scattering_gradient.hpp"
 #include "models/training/wide_sums.hpp"
 
 namespace holdfast {
@@ -28,9 +30,34 @@ std::uint64_t word_of(SecretStream& stream) {
     return word;
 }
 
+/// What the ball adds to the features for class j before class y, a unit of its radius, behind a scattering:
+/// how the bound of the slope grows with each entry of w_j - w_y.
+std::vector<double> scattered_directions(const Scattering& map, std::size_t classes,
+                                         const std::vector<std::int64_t>& units) {
+    const std::size_t columns = map.outputs();
+    std::vector<double> directions(classes * classes * columns), w(columns);
+    const double range = map.range().high - map.range().low;
+    for (std::size_t y = 0; y < classes; ++y) {
+        for (std::size_t j = 0; j < y; ++j) {
+            for (std::size_t i = 0; i < columns; ++i)
+                w[i] = parameter_value(units[j * (columns + 1) + i] - units[y * (columns + 1) + i]);
+            const std::vector<double> gradient = slope_gradient(map, w);
+            for (std::size_t i = 0; i < columns; ++i) {
+                directions[(y * classes + j) * columns + i] = gradient[i] / range;
+                directions[(j * classes + y) * columns + i] = -gradient[i] / range;
+            }
+        }
+    }
+    return directions;
+}
+
 /// Which way features go to bring class j before class y, of a linear network: for every y and j, [features].
-std::vector<double> directions_of(const Network& network, const std::vector<std::int64_t>& units, Norm norm) {
+std::vector<double> directions_of(const TrainingPlan& plan, const std::vector<std::int64_t>& units) {
+    const Network& network = plan.network;
+    const Norm norm = norm_named(plan.settings.robust.norm);
     const std::size_t classes = network.classes(), columns = network.inputs();
+    if (const auto* map = std::get_if<Scattering>(&plan.features.derived()))
+        return scattered_directions(*map, classes, units);
     std::vector<double> directions(classes * classes * columns);
     const double up = network.transform().scale > 0 ? 1 : -1;
     for (std::size_t pair = 0; pair < classes * classes; ++pair) {
@@ -55,9 +82,7 @@ std::vector<double> directions_of(const Network& network, const std::vector<std:
 struct RobustSums::Point {
     Point(const TrainingPlan& plan, const std::vector<std::int64_t>& parameters)
         : surrogate(plan.network, Precision::double_precision, parameters) {
-        const RobustSettings& robust = plan.settings.robust;
-        if (robust.attack == "worst_case")
-            directions = directions_of(plan.network, parameters, norm_named(robust.norm));
+        if (plan.settings.robust.attack == "worst_case") directions = directions_of(plan, parameters);
     }
     Surrogate surrogate;
     std::vector<double> directions;  // of the worst case
@@ -181,18 +206,19 @@ class RobustSums::Worker {
     }
     /// Into the ball of norm_limit, on the grid; what rounding could bring out of it adds nothing.
     void clip() {
-        double squares = 0;
-        for (const double entry : gradient_) squares += entry * entry;
-        const double norm = std::sqrt(squares);
-        const double factor =
-            !std::isfinite(norm) ? 0 : (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_;
-        __int128 units_squared = 0;
-        for (std::size_t p = 0; p < gradient_.size(); ++p) {
-            units_[p] = factor == 0 ? 0 : static_cast<std::int64_t>(std::nearbyint(gradient_[p] * factor));
-            units_squared += static_cast<__int128>(units_[p]) * units_[p];
-        }
-        if (units_squared > static_cast<__int128>(limit_) * limit_)
-            std::fill(units_.begin(), units_.end(), 0);
+        const std::size_t size = gradient_.size();
+        const double norm =
+            std::sqrt(in_four_sums(size, [&](std::size_t p) { return gradient_[p] * gradient_[p]; }));
+        if (!std::isfinite(norm)) return std::fill(units_.begin(), units_.end(), 0);
+        const double factor = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_;
+        constexpr double middle = 0x1.8p52;  // entries are below 2^25 in size: adding it rounds to integers
+        const double squares = in_four_sums(size, [&](std::size_t p) {  // exact: below 2^53
+            const double shifted = gradient_[p] * factor + middle, whole = shifted - middle;
+            units_[p] = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle);
+            return whole * whole;
+        });
+        const auto limit = static_cast<double>(limit_);
+        if (squares > limit * limit) std::fill(units_.begin(), units_.end(), 0);
     }
 
     const RobustSums& of_;
@@ -216,7 +242,10 @@ class RobustSums::Worker {
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)
-    : plan_(plan), records_(records), key_(key) {}
+    : plan_(plan), records_(records), key_(key) {
+    ensure(plan.gradient_scale().weight_units < std::int64_t{1} << 26,
+           "a clip has so few units that squares of vectors are exact in double");
+}
 
 namespace {
 
@@ -260,7 +289,7 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
 #pragma omp parallel num_threads(threads)
     {
         std::optional<Worker> worker;
-        std::vector<__int128> sums(entries);
+        std::vector<std::int64_t> sums(entries);  // a batch has below 2^32 records of units below 2^25
         failure.guard([&] { worker.emplace(*this, point, step); });
 #pragma omp for schedule(dynamic, 16)
         for (std::size_t i = 0; i < persons; ++i) {

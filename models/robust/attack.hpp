@@ -16,14 +16,18 @@ namespace holdfast {
 ///   ifgsm   steps of radius / steps
 ///   mim     the same along v <- v + gradient / |gradient|_1 (momentum)
 ///   pgd     from `restarts` random starts in the ball, steps of 2.5 radius / steps, each brought back into
-///   it margin  likewise from the query, for every other class along the gradient of its lead over the true
-///   one:
+///   it apgd    likewise along the gradient of the next class's lead, with momentum and steps that halve by
+///           themselves, from 2 radius on
+///   margin  likewise from the query, for every other class along the gradient of its lead over the true one:
 ///           of a linear model it touches the bound
+///   square  asks for logits alone, questions_a_step times as often as others step, `restarts` times over:
+///           random windows of an image are moved
 struct Attack {
     static const std::vector<std::string>& names();
     std::string name;
     std::size_t steps = 40, restarts = 2;
     std::uint64_t seed = 0;  ///< public: of the random starts
+    static constexpr std::size_t questions_a_step = 25;
 };
 
 /// Climbs of one attack, one after another, by one thread.
@@ -40,6 +44,14 @@ class Climb {
                                     std::uint64_t seed, std::uint64_t id);
 
   private:
+    /// Of all channels of an image.
+    struct Patch {
+        std::size_t y, x, height, width;
+    };
+    const std::vector<double>& adapt();
+    const std::vector<double>& search(const KeyedHash& hash, std::size_t start, std::uint64_t id);
+    void set(const Patch& patch, std::size_t channel, double beside);
+    double length_left(const Patch& patch);
     void look();
     void aim();
     void move(double length);
@@ -50,10 +62,10 @@ class Climb {
     const Attack& attack_;
     Norm norm_;
     double radius_;
-    std::size_t truth_ = 0, target_ = 0;
+    std::size_t truth_ = 0, target_ = 0, next_ = 0;
     Surrogate::Pass pass_;
     std::vector<double> x_, centre_, best_, gradient_, velocity_, by_logits_;
-    double least_lead_ = 0;
+    double lead_ = 0, least_lead_ = 0;
 };
 
 /// Attacks on one model at some queries.
@@ -73,6 +85,7 @@ class Attacker {
     const Model& model_;
     const Backend& backend_;
     const Records& queries_;
+    FeatureMap map_;
     Surrogate surrogate_;
 };
 

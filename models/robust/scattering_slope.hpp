@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "models/convex/upper.hpp"
 #include "models/nets/scattering.hpp"

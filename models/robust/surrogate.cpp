@@ -8,8 +8,18 @@
 
 namespace holdfast {
 
-Surrogate::Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units)
-    : transform_(network.transform()), classes_(network.classes()) {
+Surrogate::Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units,
+                     const Scattering* map)
+    : transform_(network.transform()),
+      range_(transform_.range),
+      image_{1, 1, network.inputs()},
+      classes_(network.classes()) {
+    if (const auto& first = network.layers().front(); first.convolution) image_ = first.convolution->input;
+    if (map != nullptr) {
+        map_.emplace(*map);
+        range_ = map->range();
+        image_ = map->image();
+    }
     for (const auto& layer : network.layers()) {
         if (layer.pooling)
             throw Error(ExitCode::usage, "attacks follow the gradient through no pooling",
@@ -39,8 +49,12 @@ Surrogate::Surrogate(const Network& network, Precision precision, const std::vec
 
 void Surrogate::forward(std::span<const double> x, Pass& pass) const {
     pass.values.resize(layers_.size() + 1);
-    pass.values[0].resize(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) pass.values[0][i] = transform_.apply<double>(x[i]);
+    pass.values[0].assign(x.begin(), x.end());
+    if (map_) {
+        pass.values[0].resize(features());
+        map_->forward(x, pass.scattered, pass.values[0]);
+    }
+    for (double& value : pass.values[0]) value = transform_.apply<double>(value);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
         const Layer& layer = layers_[l];
         std::vector<double>& out = pass.values[l + 1];
@@ -78,7 +92,11 @@ void Surrogate::behind(std::size_t l, Pass& pass) const {
 void Surrogate::gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const {
     start(by_logits, pass);
     for (std::size_t l = layers_.size(); l-- > 0;) behind(l, pass);
-    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = pass.deltas[i] * transform_.scale;
+    for (double& delta : pass.deltas) delta *= transform_.scale;
+    if (map_)
+        map_->gradient(pass.deltas, pass.scattered, gradient);
+    else
+        std::copy(pass.deltas.begin(), pass.deltas.end(), gradient.begin());
 }
 
 void Surrogate::add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
@@ -103,9 +121,8 @@ void Surrogate::add_by_parameters(std::span<const double> by_logits, double weig
 double Surrogate::lead(std::size_t c, std::size_t j, std::span<const double> seen) const {
     const Layer& rows = layers_.back();
     const double *w_c = &rows.by_output[c * rows.in], *w_j = &rows.by_output[j * rows.in];
-    double sums[4] = {};  // four, each in order: what a processor adds side by side
-    for (std::size_t i = 0; i < rows.in; ++i) sums[i % 4] += (w_c[i] - w_j[i]) * seen[i];
-    return rows.bias[c] - rows.bias[j] + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    return rows.bias[c] - rows.bias[j] +
+           in_four_sums(rows.in, [&](std::size_t i) { return (w_c[i] - w_j[i]) * seen[i]; });
 }
 
 namespace {

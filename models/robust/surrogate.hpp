@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "models/nets/network.hpp"
+#include "models/robust/scattering_gradient.hpp"
 
 namespace holdfast {
 
@@ -13,11 +15,14 @@ namespace holdfast {
 /// convolution is the matrix it is.
 class Surrogate {
   public:
-    /// units: [network.parameters()], each read as the precision has it. Error (usage): a regression;
-    /// pooling.
-    Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units);
+    /// units: [network.parameters()], each read as the precision has it. map: what the network sees images
+    /// behind, or none. Error (usage): a regression; pooling.
+    Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units,
+              const Scattering* map = nullptr);
 
-    std::size_t features() const { return layers_.front().in; }
+    std::size_t features() const { return layers_.front().in; }  ///< of the network
+    FeatureRange range() const { return range_; }                ///< of the inputs
+    Image image() const { return image_; }  ///< that an input is; of a table a strip, one row high
     std::size_t classes() const { return classes_; }
     const InputTransform& transform() const { return transform_; }
 
@@ -26,8 +31,9 @@ class Surrogate {
         std::vector<std::vector<double>> values;  ///< what each layer reads; at last what the last one gives
         std::vector<double> logits;               ///< [classes]; one logit stands against 0 of class 0
         std::vector<double> deltas, behind;       ///< of what follows
+        SmoothScattering::Pass scattered;         ///< of the map
     };
-    /// x: [features]
+    /// x: [features], or an image
     void forward(std::span<const double> x, Pass& pass) const;
     /// gradient [features] = the derivative of the sum of by_logits[c] logit_c at the input of the last
     /// forward().
@@ -49,9 +55,23 @@ class Surrogate {
     void behind(std::size_t layer, Pass& pass) const;
 
     InputTransform transform_;
+    FeatureRange range_;
+    Image image_;
+    std::optional<SmoothScattering> map_;
     std::size_t classes_;
     std::vector<Layer> layers_;
 };
+
+/// The sum of term(0) to term(n - 1) as four sums, each in order: what a processor adds side by side.
+template <typename Term>
+double in_four_sums(std::size_t n, const Term& term) {
+    double sums[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (std::size_t k = 0; k < 4; ++k) sums[k] += term(i + k);
+    for (; i < n; ++i) sums[i % 4] += term(i);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
 
 /// The derivative of the cross-entropy of `truth` by each class's logit: its probability, less 1 of truth.
 void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas);

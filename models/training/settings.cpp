@@ -107,9 +107,16 @@ void check_robust(const Settings& settings) {
     if (settings.training.rows_of_persons() && !settings.training.clips_after())
         refuse("the copies of a person's rows are clipped together", "set training.clip_rows = \"after\"",
                "training.clip_rows");
-    if (settings.features.map != FeatureSettings::Map::none || settings.features.norm_limit > 0)
-        refuse("copies are made of features as they are, not as they are mapped",
-               "set features.map = \"none\" and features.norm_limit = 0", "features.map");
+    const bool scattered = settings.features.map == FeatureSettings::Map::scattering &&
+                           robust.attack == "worst_case" && robust.norm == "l2";
+    if ((settings.features.map != FeatureSettings::Map::none && !scattered) ||
+        settings.features.norm_limit > 0)
+        refuse(
+            "copies are made of features as they are; of mapped ones the worst case is learnt in l2 behind "
+            "a scattering alone",
+            "set features.map = \"none\" and features.norm_limit = 0, or robust.attack = \"worst_case\" "
+            "and robust.norm = \"l2\" behind features.map = \"scattering\"",
+            "features.map");
     if (robust.attack != "none" && robust.input_radius == 0)
         refuse("an attack that may move nothing", "set robust.input_radius above 0", "robust.input_radius");
     if (robust.attack != "worst_case") return;

@@ -14,7 +14,7 @@ ask() { "$holdfast" certify --quiet --queries blobs.h5:test "$@"; }
 for model in linear deep; do
     for norm in linf l2; do
         [ $model$norm = deepl2 ] && continue
-        words=(--model $model.h5 --norm $norm --input-radius .3,.02,.1 --attack fgsm,ifgsm,mim,pgd,margin --attack-steps 10)
+        words=(--model $model.h5 --norm $norm --input-radius .3,.02,.1 --attack fgsm,ifgsm,mim,pgd,apgd,margin,square --attack-steps 10)
         ask "${words[@]}" --json --out $model$norm.csv > one.json || fail "$model in $norm"
         mpirun -n 2 "$holdfast" certify --quiet --queries blobs.h5:test "${words[@]}" --json --out two.csv > two.json || fail "$model in $norm on 2 ranks"
         cmp -s one.json two.json && cmp -s $model$norm.csv two.csv || fail "two ranks say otherwise of $model in $norm"

@@ -479,6 +479,32 @@ TEST(Attacks, StayWithinTheBallExactly) {
     EXPECT_GT(moved_least, 10000U);
 }
 
+/// Logits so far apart that the cross-entropy has no gradient in double: what follows the leads, or asks for
+/// logits alone, still finds what pgd does not.
+TEST(Attacks, OfLeadsAndOfLogitsFindWhatMaskedGradientsHide) {
+    const Network network(6, {}, 3, Loss::cross_entropy, {0, 1, {0, 1}});
+    std::vector<std::int64_t> parameters = random_parameters(network, 8, 900);
+    const Model model = model_of(network, Precision::double_precision, parameters);
+    const auto backend = make_backend("cpu");
+    const Records queries = records_of(random_rows(60, 6, 4, {0.3, 0.7}), true);
+    const std::vector<std::int32_t> labels = labels_at(model, *backend, queries);
+    const Attacker attacker(model, *backend, queries);
+    const std::vector<char> all(queries.size(), 1);
+    for (const Norm norm : {Norm::linf, Norm::l2}) {
+        const auto found = [&](const char* name) {
+            const auto fell =
+                attacker.succeed({name, 20, 1}, norm, norm == Norm::l2 ? 0.3 : 0.15, labels, all);
+            return std::count(fell.begin(), fell.end(), 1);
+        };
+        const auto margin = found("margin");
+        EXPECT_GT(margin, 20);
+        EXPECT_LT(found("pgd"), margin - 5);
+        EXPECT_EQ(found("apgd"), margin);
+        EXPECT_GT(found("square"), found("pgd") + 1);
+        EXPECT_LE(found("square"), margin);
+    }
+}
+
 /// Each attack finds what a far weaker search does not miss: more as the radius grows, and no attack succeeds
 /// where boxes certify.
 TEST(Attacks, FindMoreInLargerBallsAndNothingInCertifiedOnes) {

@@ -8,8 +8,11 @@
 
 #include "kernels/backends.hpp"
 #include "models/certify/answers.hpp"
+#include "models/robust/attack.hpp"
 #include "models/robust/input_certificate.hpp"
+#include "models/robust/scattering_gradient.hpp"
 #include "models/robust/scattering_slope.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/records_of.hpp"
 
 namespace holdfast {
@@ -438,6 +441,66 @@ TEST(ScatteringSlopes, NoMoveOfAnImageChangesAWeightedSumFaster) {
     EXPECT_GE(best, 0.4) << "the bound is loose";
 }
 
+/// What a training follows of it: Euler's identity, and differences of the bound.
+TEST(ScatteringSlopes, GrowAsTheirGradientSays) {
+    std::mt19937_64 random(12);
+    for (const Image& image : {Image{1, 8, 8}, Image{2, 12, 5}}) {
+        const Scattering map(image, {0, 1}, Scattering::usual_weights);
+        for (int trial = 0; trial < 6; ++trial) {
+            const std::vector<double> w = random_weights(map, random, trial % 3 == 1 ? 0 : trial);
+            const double bound = slope_of(map, w).by_image.value();
+            const std::vector<double> gradient = slope_gradient(map, w);
+            double product = 0;
+            for (std::size_t i = 0; i < w.size(); ++i) product += w[i] * gradient[i];
+            ASSERT_NEAR(product / bound, 1, 1e-9);
+            for (std::size_t i = 0; i < w.size(); i += 7) {
+                if (w[i] == 0) continue;
+                std::vector<double> above = w, below = w;
+                above[i] += 1e-4;
+                below[i] -= 1e-4;
+                const double by_differences =
+                    (slope_of(map, above).by_image.value() - slope_of(map, below).by_image.value()) / 2e-4;
+                ASSERT_NEAR(by_differences, gradient[i], 1e-5 * bound) << i;
+            }
+        }
+        const std::vector<double> none(map.outputs());
+        EXPECT_EQ(slope_gradient(map, none), none);
+    }
+}
+
+/// The map as attacks see it: its values but for rounding, its derivative by differences.
+TEST(SmoothScatterings, AreTheMapAndItsDerivative) {
+    std::mt19937_64 random(13);
+    for (const auto& [image, range] :
+         {std::pair<Image, FeatureRange>{{1, 8, 8}, {0, 1}}, {{2, 28, 9}, {-1, 3}}}) {
+        const Scattering map(image, range, Scattering::usual_weights);
+        const SmoothScattering smooth(map);
+        SmoothScattering::Pass pass;
+        std::vector<double> pixels = random_pixels(image.rows(), random), entries(map.outputs()),
+                            by_entries(map.outputs()), gradient(image.rows());
+        for (double& pixel : pixels) pixel = range.low + (range.high - range.low) * pixel;
+        smooth.forward(pixels, pass, entries);
+        EXPECT_LE(distance(entries, mapped(map, pixels)), map.rounding() * map.largest_weight() + 1e-9);
+        for (double& by : by_entries) by = std::normal_distribution<double>()(random);
+        smooth.gradient(by_entries, pass, gradient);
+        const auto value_at = [&](const std::vector<double>& x) {
+            SmoothScattering::Pass other;
+            std::vector<double> found(map.outputs());
+            smooth.forward(x, other, found);
+            double sum = 0;
+            for (std::size_t i = 0; i < found.size(); ++i) sum += by_entries[i] * found[i];
+            return sum;
+        };
+        const double length = distance(gradient, std::vector<double>(gradient.size()));
+        for (std::size_t p = 0; p < pixels.size(); p += 5) {
+            std::vector<double> above = pixels, below = pixels;
+            above[p] += 1e-5;
+            below[p] -= 1e-5;
+            ASSERT_NEAR((value_at(above) - value_at(below)) / 2e-5, gradient[p], 1e-5 * length) << p;
+        }
+    }
+}
+
 Model model_of(const Scattering& map, const std::vector<double>& w, double bias) {
     const FeatureMap features(map.columns(), {.range = map.range()}, map, false);
     Network network(features.outputs(), {}, 2, Loss::binary_cross_entropy, features.network_input());
@@ -485,6 +548,49 @@ TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
         }
     }
     EXPECT_GE(beyond, 4) << "ten times as far changes labels";
+}
+
+/// Images of a few shapes and three classes: no attack succeeds within a radius, and those that follow the
+/// map's gradient reach far more beyond it than steps at random.
+TEST(ScatteredRadii, NoAttackWithinThemChangesALabel) {
+    const auto backend = make_backend("cpu");
+    const Scattering map = small_map();
+    const FeatureMap features(map.columns(), {.range = map.range()}, map, false);
+    std::mt19937_64 random(14);
+    std::size_t beyond[3] = {}, all = 0;
+    for (std::uint64_t seed = 0; seed < cases_of(2); ++seed) {
+        Network network(features.outputs(), {}, 3, Loss::cross_entropy, features.network_input());
+        Model model{std::move(network), Precision::double_precision, {}, "elsewhere", "test", "1", {}, {}};
+        model.features = features;
+        for (std::size_t p = 0; p < model.network.parameters(); ++p)
+            model.parameters.push_back(parameter_units(0.1 * std::normal_distribution<double>()(random)));
+        std::vector<std::vector<double>> rows;
+        for (int row = 0; row < 16; ++row) {
+            rows.push_back(random_pixels(pixels_of_small, random));
+            for (double& pixel : rows.back()) pixel = 0.3 + 0.4 * pixel;
+        }
+        const Records queries = records_of(rows);
+        const InputCertificates found = certify_linear_radii(model, *backend, queries);
+        const Attacker attacker(model, *backend, queries);
+        for (std::size_t q = 0; q < rows.size(); ++q) {
+            if (found.radii[q] == 0) continue;
+            std::vector<char> one(queries.size());
+            one[q] = 1;
+            ++all;
+            const auto falls = [&](const char* name, std::size_t steps, double radius) {
+                return attacker.succeed({name, steps, 2}, Norm::l2, radius, found.labels, one)[q] != 0;
+            };
+            for (const std::string& name : Attack::names())
+                EXPECT_FALSE(falls(name.c_str(), 8, found.radii[q] * (1 - 1e-9))) << name << " at " << q;
+            beyond[0] += falls("margin", 8, 2.5 * found.radii[q]) ? 1 : 0;
+            beyond[1] += falls("pgd", 8, 2.5 * found.radii[q]) ? 1 : 0;
+            beyond[2] += falls("square", 8, 2.5 * found.radii[q]) ? 1 : 0;
+        }
+    }
+    EXPECT_GE(all, 16U);
+    EXPECT_GE(2 * beyond[0], all);
+    EXPECT_GE(2 * beyond[1], all);
+    EXPECT_LT(beyond[2], beyond[0]) << "without a gradient less is found";
 }
 
 /// A pixel at the end of its unit jumps with the least move.

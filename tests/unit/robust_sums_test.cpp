@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "kernels/backends.hpp"
+#include "models/robust/scattering_slope.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/secret_keys.hpp"
 
@@ -251,6 +252,64 @@ TEST(RobustSums, OfTheWorstCaseAreItsGradient) {
     }
 }
 
+/// Behind a scattering the ball adds radius times the bound of the slope to each lead: the same by hand.
+TEST(RobustSums, OfTheWorstCaseBehindAScatteringAreItsGradient) {
+    Settings settings = settings_of("worst_case", 1);
+    settings.clip.norm_limit = 1000;  // clips nothing
+    settings.robust.norm = "l2";
+    settings.features.map = FeatureSettings::Map::scattering;
+    settings.features.image = {1, 4, 8};
+    check(settings);
+    const TrainingPlan plan =
+        make_plan(settings, {.features = 32, .range = {-1, 3}, .found = 40}, make_backend("cpu"));
+    const Scattering& map = std::get<Scattering>(plan.features.derived());
+    const std::size_t columns = plan.network.inputs();
+    const KeyedHash hash{5};
+    std::vector<std::int64_t> parameters;
+    for (std::uint64_t p = 0; p < plan.network.parameters(); ++p)
+        parameters.push_back(parameter_units(0.2 * hash.normal(1, p)));
+    Records records{FeatureMatrix(32, true), {}, {}, {}};
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        for (std::uint64_t j = 0; j < 32; ++j)
+            records.features.wide_values().push_back(4 * hash.uniform(10 + i, j) - 1);
+        records.labels.push_back(static_cast<std::int32_t>(i));
+        records.ids.push_back(i);
+        records.rows.push_back(i);
+    }
+    records = plan.features(std::move(records));
+    const auto loss = [&](const std::vector<std::int64_t>& units, std::uint32_t index) {
+        double sum = 1;
+        const auto truth = static_cast<std::size_t>(records.labels[index]);
+        for (std::size_t j = 0; j < 3; ++j) {
+            if (j == truth) continue;
+            std::vector<double> w;
+            double lead =
+                parameter_value(units[j * (columns + 1) + columns] - units[truth * (columns + 1) + columns]);
+            for (std::size_t i = 0; i < columns; ++i) {
+                w.push_back(parameter_value(units[j * (columns + 1) + i] - units[truth * (columns + 1) + i]));
+                lead += w.back() * records.features.at(index, i);
+            }
+            sum += std::exp(lead + 0.2 * slope_of(map, w).by_image.value() / 4);  // of a range of 4
+        }
+        return std::log(sum);
+    };
+    const SecretKey key = test::known_key('r');
+    const double unit = std::ldexp(1.0, plan.gradient_scale().exponent);
+    for (std::uint32_t index = 0; index < 3; ++index) {
+        const std::vector<std::uint32_t> rows{index};
+        const std::vector<std::int64_t> vector =
+            RobustSums(plan, records, key).vector_of(parameters, 3, rows);
+        for (std::size_t p = 0; p < vector.size(); p += p % (columns + 1) == columns ? 1 : 29) {
+            std::vector<std::int64_t> above = parameters, below = parameters;
+            above[p] += std::int64_t{1} << 36;
+            below[p] -= std::int64_t{1} << 36;
+            ASSERT_NEAR(static_cast<double>(vector[p]) * unit,
+                        (loss(above, index) - loss(below, index)) / 0x1p-13, 2e-4)
+                << p;
+        }
+    }
+}
+
 /// The definition in plain loops of a linear network (models/privacy/mathematics.md, drawn labels): p less
 /// the posterior of what was drawn, times (x, 1).
 TEST(RobustSums, OfCorrectedLabelsAreTheGradientOfTheirLikelihood) {
@@ -468,7 +527,16 @@ TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
     refused([](Settings& s) { s.robust.copies = 2; }, "in place of copies");
     refused([](Settings& s) { s.robust.input_radius = 0; }, "may move nothing");
     refused([](Settings& s) { s.training.precision = Precision::single_precision; }, "in double");
-    refused([](Settings& s) { s.features.norm_limit = 1; }, "as they are mapped");
+    refused([](Settings& s) { s.features.norm_limit = 1; }, "features as they are");
+    refused([](Settings& s) { s.features.map = FeatureSettings::Map::scattering; },
+            "in l2 behind a scattering");
+    refused(
+        [](Settings& s) {
+            s.robust.attack = "pgd";
+            s.robust.norm = "l2";
+            s.features.map = FeatureSettings::Map::scattering;
+        },
+        "features as they are");
     refused([](Settings& s) { s.training.rows_at_most = 3; }, "clipped together");
 }
 

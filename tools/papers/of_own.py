@@ -5,7 +5,7 @@ import math
 import statistics
 
 from drawing import choices, lines
-from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded
+from entries import HALVES, OUT, ROOT, accuracies, entry, judged, percent, rounded, sets
 from stand_ins import OWN, behind, halves
 
 EPSILONS = (0.1, 0.3, 1, 3)
@@ -160,6 +160,69 @@ def network(here):
                                  for epsilon in here.small((1, 3), (3,))}
     return judged(max(found.values()) > here.small(0.9, 0.3), ", ".join(f"{percent(accuracy)} at epsilon {epsilon:g}"
         for epsilon, accuracy in found.items()), stand_in=False)
+
+
+RADII = {"l2": (0.25, 0.5, 0.7, 1, 1.4), "linf": (0.0125, 0.025, 0.05, 0.1)}
+# What a model learns, by which settings, and what certify is asked of it.
+SCATTERED = {f"scattering, radius {radius:g}": ("private_scattering", "l2", {
+    "training.epochs": 30, **({"robust.attack": "worst_case", "robust.norm": "l2", "robust.input_radius": radius} if radius
+                              else {})}, ()) for radius in (0, 0.3, 0.5, 0.7, 1)}
+SMOOTHED = {f"smoothed by {noise:g}": ("private_mnist", "l2", {"robust.noise": noise}, (
+    "--smoothing", noise, "--draws", 1000, "--service-key", (OUT, "/service.key"))) for noise in (0.25, 0.5)}
+PIXELS = {f"pixels, radius {radius:g}": ("private_mnist", "linf", {
+    "network.hidden": [], "network.input_shift": 0, "network.input_scale": 1, "training.epochs": 60, "training.batches": 1,
+    "training.momentum": 0.9, "training.learning_rate": 1, "robust.attack": "worst_case", "robust.input_radius": radius},
+    ()) for radius in (0.025, 0.05)}
+
+
+def where_queries_move(here, data, few, way, epsilon, number):
+    """{"clean", "certified at r", "attacked at r"}: certified of all test records, or if smoothed of few; attacked of few."""
+    configuration, norm, settings, words = way
+    image = len(data.answer["classes"]["train"])
+    ledger, run, model = ((OUT, f"/{name}") for name in ("ledger.db", "run", "model.h5"))
+    own = {**settings, "network.classes": image, "training.expected_records": rounded(data.answer["rows"]["train"]),
+           "noise.epsilon": epsilon, "noise.delta": 1e-5, **here.small({}, {"training.epochs": 2})}
+    if configuration == "private_scattering" and data.answer["features"] % 3 == 0:
+        side = math.isqrt(data.answer["features"] // 3)
+        own["features.image"] = [3, side, side]
+    asked = ["certify", "--model", model, "--norm", norm, "--input-radius", ",".join(map(str, RADII[norm]))]
+    attack = ("--attack", "margin,pgd,apgd" if norm == "l2" else "pgd,apgd,square", "--attack-steps", here.small(20, 2))
+    answers = here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
+                         ["train", "--data", data, "--out", run, "--ledger", ledger, *config(configuration), *sets(own)],
+                         ["publish", "--run", run, "--ledger", ledger, "--out", model],
+                         [*asked, "--queries", (few if words else data, ":test"), *words],
+                         *([] if words else [[*asked, "--queries", (few, ":test"), *attack]])).answers
+    certified, attacked = answers[3], None if words else answers[4]
+    return {"clean": certified["clean"], **{f"certified at {row['radius']:g}": row["certified"] for row in certified["radii"]},
+            **({f"attacked at {row['radius']:g}": row["robust"] for row in attacked["radii"]} if attacked else {})}
+
+
+@entry("own", "Robust")
+def robust(here):
+    best = {}
+    for table in here.small(("mnist", "pneumoniamnist", "cifar10_10k"), ("pneumoniamnist",)):
+        data = here.imported(table, "--source-scaling", "public")
+        few = here.made("python", HALVES, "few", here.table(table), OUT, here.small(500, 20))
+        for epsilon in here.small((1, 2, 3) if table == "mnist" else (1, 3), (3,)):
+            for name, way in here.small({**SCATTERED, **SMOOTHED, **PIXELS}, {
+                    name: (SCATTERED | PIXELS)[name] for name in ("scattering, radius 1", "pixels, radius 0.05")}).items():
+                found = [where_queries_move(here, data, few, way, epsilon, number) for number in range(here.small(3, 1))]
+                means = {key: statistics.mean(one[key] for one in found) for key in found[0]}
+                errors = {f"error of {key}": statistics.stdev(one[key] for one in found) / math.sqrt(len(found))
+                          for key in found[0] if len(found) > 1}
+                here.row(table=table, epsilon=epsilon, delta=1e-5, model=name, **means, **errors)
+                lines_of = best.setdefault((table, way[1], epsilon), {})
+                for kind in ("certified", "attacked"):
+                    if f"{kind} at {RADII[way[1]][0]:g}" in means:
+                        lines_of[f"{name}, {kind}"] = [(0, means["clean"]), *(
+                            (radius, means[f"{kind} at {radius:g}"]) for radius in RADII[way[1]])]
+    for (table, norm, epsilon), series in best.items():
+        here.draw(lines(f"{table}, epsilon {epsilon:g}, {norm}", "how far a query moves", "right", series))
+    sound = all(row.get(f"attacked at {radius:g}", 1) >= row.get(f"certified at {radius:g}", 0) - 0.1
+                for row in here.rows for radius in (*RADII["l2"], *RADII["linf"]))
+    return judged(sound, "; ".join(f"{row['table']} at epsilon {row['epsilon']:g} by {row['model']} {row['clean']:.3f} clean" for row
+                                   in here.rows if row["model"] in ("scattering, radius 1", "pixels, radius 0.05")),
+                  stand_in=False)
 
 
 @entry("own", "Routes")

@@ -113,6 +113,20 @@ Counts counted(const Model& model, const Backend& backend, const ModelQuestion& 
     return counts;
 }
 
+/// At this radius, where both were made: does square, which asks for no gradient, leave over a hundredth
+/// fewer answers than pgd? The gradients lead nowhere then.
+std::optional<bool> masked_gradients(const ModelQuestion& question, const std::vector<std::int64_t>& attacked,
+                                     std::size_t queries) {
+    const auto left = [&](const char* name) -> std::optional<std::int64_t> {
+        const auto found = std::find(question.attacks.begin(), question.attacks.end(), name);
+        if (found == question.attacks.end()) return std::nullopt;
+        return attacked[static_cast<std::size_t>(found - question.attacks.begin())];
+    };
+    const auto square = left("square"), pgd = left("pgd");
+    if (!square || !pgd) return std::nullopt;
+    return 100 * (*pgd - *square) > static_cast<std::int64_t>(queries);
+}
+
 std::string text_of(const ModelQuestion& question, const std::vector<double>& radii, const Counts& counts,
                     std::size_t queries, bool labelled) {
     std::string text = "radius    certified";
@@ -138,6 +152,10 @@ std::string text_of(const ModelQuestion& question, const std::vector<double>& ra
     row(0, counts.clean, counts.clean, std::vector<std::int64_t>(question.attacks.size(), counts.clean));
     for (std::size_t i = 0; i < radii.size(); ++i)
         row(radii[i], counts.certified[i], counts.robust[i], counts.attacked[i]);
+    for (std::size_t i = 0; i < radii.size(); ++i)
+        if (masked_gradients(question, counts.attacked[i], queries).value_or(false))
+            text += printed("masked gradients at %g: square, which follows none, leaves fewer than pgd\n",
+                            radii[i]);
     return text;
 }
 
@@ -223,6 +241,8 @@ void certify_model(const Context& context, ModelQuestion question) {
         if (!question.attacks.empty()) row["robust"] = fraction(counts.robust[i]);
         for (std::size_t a = 0; a < question.attacks.size(); ++a)
             row["attacks"][question.attacks[a]] = fraction(counts.attacked[i][a]);
+        if (const auto masked = masked_gradients(question, counts.attacked[i], all.size()))
+            row["masked_gradients"] = *masked;
         rows.push_back(row);
     }
     const auto abstentions = std::count(certificates.labels.begin(), certificates.labels.end(), abstention);
