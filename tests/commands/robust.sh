@@ -37,6 +37,14 @@ done
 # Of a linear model nothing lies between the bound and the attack that aims at it.
 ask --model linear.h5 --norm l2 --input-radius .05,.2,.4,.6 --attack margin --json > one.json || fail "no margins"
 python3 -c 'import json; assert all(abs(r["certified"] - r["robust"]) < 1e-9 for r in json.load(open("one.json"))["radii"])' || fail "$(cat one.json)"
+# Logits so far apart that the cross-entropy has no gradient: what asks for logits alone finds more, and that is said.
+learn --data blobs.h5 --set "network.hidden=[]" --set training.learning_rate=2000 --out steep.h5
+for model in steep linear; do
+    ask --model $model.h5 --norm l2 --input-radius .5 --attack pgd,square --json > $model.json || fail "$model is not attacked"
+    ask --model $model.h5 --norm l2 --input-radius .5 --attack pgd,square > $model.txt
+done
+grep -q '"masked_gradients": *true' steep.json && grep -q '^masked gradients at 0.5: ' steep.txt || fail "masked gradients are not seen: $(cat steep.json)"
+grep -q '"masked_gradients": *false' linear.json && ! grep -q masked linear.txt || fail "gradients that are there are masked: $(cat linear.json)"
 ask --model deep.h5 --input-radius .02 > said.txt || fail "no table"
 grep -q '^robustness at the query: proved: .*largest difference of a feature' said.txt && grep -q '^privacy of records: ' said.txt || fail "does not tell its promises apart: $(cat said.txt)"
 ! grep -q robust$ said.txt || fail "names attacks that were not made"
