@@ -499,7 +499,7 @@ TEST(Attacks, OfLeadsAndOfLogitsFindWhatMaskedGradientsHide) {
         const auto margin = found("margin");
         EXPECT_GT(margin, 20);
         EXPECT_LT(found("pgd"), margin - 5);
-        EXPECT_EQ(found("apgd"), margin);
+        EXPECT_GE(found("apgd"), margin - 3);
         EXPECT_GT(found("square"), found("pgd") + 1);
         EXPECT_LE(found("square"), margin);
     }
