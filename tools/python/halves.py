@@ -5,14 +5,12 @@ cut in two.
     halves.py part TABLE.h5 PUBLIC.h5 PRIVATE.h5 PREFIX.h5 STAND_IN.h5
     halves.py first TABLE.h5 RECORDS TESTS SOME.h5
     halves.py cut RUN LAYERS PREFIX.h5 DENSE.h5
-    halves.py few TABLE.h5 FEW.h5 COUNT
 
 part: which half a record falls into, and which part of the public one, follows from its place in the file alone, which
 becomes its id. PRIVATE is a half and the test records; PUBLIC the other half. Of that again PREFIX is three eighths and
 STAND_IN the rest, three parts of five to train on and two to ask.
 cut: two model files of a run's parameters: its first LAYERS hidden layers, as features.prefix takes them, and those
 behind, as network.initial does.
-few: a table of so many test records, evenly spread over the file.
 
 Needs numpy and h5py.
 """
@@ -84,15 +82,6 @@ def cut(run, layers, prefix, dense):
     models.write_model(dense, models.Model(units[layers:], shapes=shapes[layers:], **asked))
 
 
-def few(table, out, count):
-    with h5py.File(table, "r") as file, h5py.File(out, "w") as copy:
-        copy.attrs.update({name: value for name, value in file.attrs.items() if name != "sealed"})
-        trained, tested = len(file["y_train"]), len(file["y_test"])
-        at = np.unique(np.arange(count) * tested // count)
-        copy["x_test"], copy["y_test"] = file["x_test"][...][at], file["y_test"][...][at]
-        copy["id_test"] = (at + trained).astype(np.uint64)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -109,13 +98,9 @@ def main():
     cuts.add_argument("layers", type=int)
     for name in ("prefix", "dense"):
         cuts.add_argument(name)
-    fews = commands.add_parser("few")
-    fews.add_argument("table")
-    fews.add_argument("out")
-    fews.add_argument("count", type=int)
     given = vars(parser.parse_args())
     try:
-        {"part": part, "first": first, "cut": cut, "few": few}[given.pop("command")](**given)
+        {"part": part, "first": first, "cut": cut}[given.pop("command")](**given)
     except (OSError, KeyError, ValueError) as error:
         sys.exit(f"halves.py: {given.get('table', given.get('run'))}: {error}")
 
