@@ -243,7 +243,7 @@ TEST_F(RunFolderTest, ARunOfAnotherKindIsRefusedNamingThoseThereAre) {
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input);
-        EXPECT_EQ(error.message(), "a run of kind \"later\"; this program knows boxes, noisy, convex");
+        EXPECT_EQ(error.message(), "a run of kind \"later\"; this program knows boxes, noisy, convex, dpal");
         EXPECT_EQ(error.where(), run.file("manifest.json"));
     }
 }
