@@ -716,14 +716,12 @@ std::vector<BasicOption<ConvexSettings>> convex_options() {
 std::vector<BasicOption<DpalSettings>> dpal_options() {
     using S = DpalSettings;
     return {
-        text(
-            "variant",
-            "what is published: dpal | adlm | pixel_dp | secure_sgd: noise drawn once, an auto-encoder "
-            "before "
-            "the network and adversarial records; noise drawn once, more of it on features of little weight; "
-            "noise of its own on every input, and no privacy; noisy gradients, and noise behind the first "
-            "layer",
-            &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
+        text("variant",
+             "what is published: dpal (noise drawn once, an auto-encoder before the network, adversarial "
+             "records), adlm (noise drawn once, more of it on features of little weight), pixel_dp (noise of "
+             "its own on every input, and no privacy), secure_sgd (noisy gradients, and noise behind the "
+             "first layer)",
+             &S::variant, {"dpal", "adlm", "pixel_dp", "secure_sgd"}),
         real("epsilon", "what is claimed of the whole training, and is not true of it", &S::epsilon,
              above(0)),
         real("delta", "of secure_sgd, likewise", &S::delta, at_least(1e-15, 0.5)),
