@@ -6,9 +6,8 @@
 //   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
 //   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
 //   holdfast measure --data patients.h5 --ledger ward.db --features 10 --out ten.h5
-//   holdfast measure --data patients.h5 --ledger ward.db --support lasso --epsilon 0.5 --delta 1e-6 --out
-//   few.h5 holdfast measure --data patients.h5 --ledger labels.db --labels response --epsilon 1 --out
-//   drawn.h5
+//   holdfast measure --data wide.h5 --ledger w.db --support lasso --epsilon 1 --delta 1e-6 --out few.h5
+//   holdfast measure --data ill.h5 --ledger l.db --labels response --epsilon 1 --out drawn.h5
 
 #include <spdlog/logger.h>
 #include <algorithm>
@@ -31,7 +30,6 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
-#include "jobs/program/runs/identifier.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
@@ -644,11 +642,7 @@ DatasetIdentity write_scaled(const Request& request, const DatasetInfo& info, co
     options.deflate = 0;  // what is trained on is read often, and packing takes longer than all else here
     options.count_measured = measured.constants.count.has_value();
     if (options.count_measured) options.expected_records = measured.constants.records();
-    Identifier identifier;
-    options.written = [&](const std::string& split, const Records& records) {
-        if (split == info.split) identifier.add(records);
-    };
-    return identifier.identity(import_records(sources, options, request.out).facts);
+    return import_identified(sources, std::move(options), request.out, info.split);
 }
 
 // What is said ---------------------------------------------------------------------------------------------

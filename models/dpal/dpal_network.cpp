@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/four_sums.hpp"
 #include "kernels/cpu/cpu.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
@@ -22,12 +23,8 @@ void add_noise(const std::vector<double>& noise, std::size_t rows, double* to) {
     for (std::size_t i = 0; i < rows * height; ++i) to[i] += noise[own ? i : i / height];
 }
 
-/// In a fixed order, four sums side by side.
 double dot(const double* a, const double* b) {
-    double sums[4] = {};
-    for (std::size_t r = 0; r < height; r += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += a[r + lane] * b[r + lane];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return in_four_sums(height, [&](std::size_t r) { return a[r] * b[r]; });
 }
 
 double sign_of(double value) {

@@ -123,8 +123,8 @@ RecordClaim dpal_claim(const Settings& settings, const DataFacts&) {
     const DataFacts none{.scaling = Scaling::public_constants, .ids = IdKind::given};
     RecordClaim claim = claim_about_records(
         "nothing but what was published: that the parameters are differentially private and that answers "
-        "stand "
-        "within their robust sizes. Neither follows: models/privacy/mathematics.md has the counterexamples",
+        "stand within their robust sizes. Neither follows: models/privacy/mathematics.md has the "
+        "counterexamples",
         settings, none, {settings.certificate.relation, "nothing covers", true, false});
     claim.weaken(gap);
     return claim;

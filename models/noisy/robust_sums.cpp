@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/four_sums.hpp"
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "models/privacy/noise/secret_stream.hpp"

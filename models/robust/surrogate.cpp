@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/four_sums.hpp"
 #include "kernels/base/monotone_exp.hpp"
 #include "models/idp/plain_network.hpp"
 

@@ -62,17 +62,6 @@ class Surrogate {
     std::vector<Layer> layers_;
 };
 
-/// The sum of term(0) to term(n - 1) as four sums, each in order: what a processor adds side by side.
-template <typename Term>
-double in_four_sums(std::size_t n, const Term& term) {
-    double sums[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (std::size_t k = 0; k < 4; ++k) sums[k] += term(i + k);
-    for (; i < n; ++i) sums[i % 4] += term(i);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
 /// The derivative of the cross-entropy of `truth` by each class's logit: its probability, less 1 of truth.
 void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas);
 /// The same where the label was drawn, and [classes] whole units of evidence are all that is known of it: of

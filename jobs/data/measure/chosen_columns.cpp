@@ -216,8 +216,7 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
                 {digest, info.path, {}, account ? account->relation : "", choice.ledger, info.measured});
 
     // 2. The law of the draws: a charge that follows from public numbers.
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::vector<ColumnGroup> groups = column_groups(info, schema);
+    const std::vector<ColumnGroup> groups = column_groups(info);
     FeatureRequest request{account->relation, 0, choice.features, classes_of(choice, info)};
     for (const ColumnGroup& group : groups) request.columns += group.candidate ? 1 : 0;
     if (request.chosen == 0 || request.chosen >= request.columns)
@@ -248,11 +247,8 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
     // 4. The dataset of these columns, another version of its population's data.
     const std::vector<std::size_t> chosen = nlohmann::json::parse(bought.text).at("chosen");
     const std::vector<bool> kept = kept_groups(groups, chosen);
-    const std::vector<std::size_t> features = features_of_groups(groups, kept);
-    write_chosen(choice.out, info, bought.text, features, schema_without(schema, kept, features));
-    const DatasetIdentity written = identify(DatasetReader(choice.out + ":" + info.split));
-    ledger.add_version(population, written.digest, written.ids, std::nullopt,
-                       {written.id_kind, written.contents, true});
+    const std::size_t features =
+        write_chosen(ledger, population, choice.out, info, bought.text, groups, kept);
 
     // 5. What was chosen, what it cost, and what is left.
     if (persons > 0 && static_cast<double>(persons) < doubtful_gaps * gap_of(request, law))
@@ -269,9 +265,8 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
         if (kept[g] && groups[g].candidate) object["columns"].push_back(groups[g].name);
     const std::optional<double> left = left_of_account(account->budget, *ledger.spending(population));
     if (left) object["left_for_training"] = *left;
-    context.print(object,
-                  text_of(choice, groups, kept, request, law, bought.charged, payment.guarantee) +
-                      next_of(choice, request, features.size(), persons, left.value_or(0), account->budget));
+    context.print(object, text_of(choice, groups, kept, request, law, bought.charged, payment.guarantee) +
+                              next_of(choice, request, features, persons, left.value_or(0), account->budget));
     context.world.barrier();
 }
 

@@ -135,8 +135,7 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     const std::vector<std::int64_t> parameters = parameters_of(run);
 
     // 2. What it costs: all of it public.
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::vector<ColumnGroup> groups = column_groups(info, schema);
+    const std::vector<ColumnGroup> groups = column_groups(info);
     const std::vector<std::size_t> inputs = candidates_of_inputs(run.features, groups);
     const auto columns = static_cast<std::size_t>(std::count_if(
         groups.begin(), groups.end(), [](const ColumnGroup& group) { return group.candidate; }));
@@ -172,16 +171,12 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     // 4. The dataset of these columns, another version of its population's data.
     const std::optional<std::vector<std::size_t>> told = told_in(bought.text);
     std::vector<std::string> names;
-    std::vector<std::size_t> features;
+    std::size_t features = 0;
     if (told && !told->empty()) {
         const std::vector<bool> kept = kept_groups(groups, *told);
-        features = features_of_groups(groups, kept);
         for (std::size_t g = 0; g < groups.size(); ++g)
             if (kept[g]) names.push_back(groups[g].name);
-        write_chosen(choice.out, info, bought.text, features, schema_without(schema, kept, features));
-        const DatasetIdentity written = identify(DatasetReader(choice.out + ":" + info.split));
-        ledger.add_version(population, written.digest, written.ids, std::nullopt,
-                           {written.id_kind, written.contents, true});
+        features = write_chosen(ledger, population, choice.out, info, bought.text, groups, kept);
     }
 
     // 5. What was told, and what it cost.
@@ -204,7 +199,7 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     const std::optional<double> left = left_of_account(budget, *ledger.spending(population));
     if (left) object["left_for_training"] = *left;
     if (!names.empty() && stated_count(info) > 0 && left.value_or(0) > 0)
-        text += next_advice({stated_count(info), features.size(), stated_classes(info), *left,
+        text += next_advice({stated_count(info), features, stated_classes(info), *left,
                              shown(budget.delta - budget.delta_apart), choice.out, choice.ledger});
     context.print(object, text);
     context.world.barrier();

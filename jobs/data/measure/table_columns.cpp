@@ -50,9 +50,34 @@ class ChosenFeatures final : public RecordSource {
     SourceInfo info_;
 };
 
+/// Of those that are kept, ascending.
+std::vector<std::size_t> features_of_groups(const std::vector<ColumnGroup>& groups,
+                                            const std::vector<bool>& kept) {
+    std::vector<std::size_t> features;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (kept[g]) features.insert(features.end(), groups[g].features.begin(), groups[g].features.end());
+    return features;
+}
+
+std::string schema_without(std::optional<Schema> schema, const std::vector<bool>& kept,
+                           const std::vector<std::size_t>& features) {
+    if (!schema) return "";
+    std::vector<Column> columns;
+    for (std::size_t c = 0; c < schema->columns.size(); ++c)
+        if (kept[c]) columns.push_back(std::move(schema->columns[c]));
+    schema->columns = std::move(columns);
+    if (schema->persons && !schema->persons->ranges.empty()) {
+        std::vector<Range> ranges;
+        for (const std::size_t f : features) ranges.push_back(schema->persons->ranges[f]);
+        schema->persons->ranges = std::move(ranges);
+    }
+    return to_json(*schema).dump();
+}
+
 }  // namespace
 
-std::vector<ColumnGroup> column_groups(const DatasetInfo& info, const std::optional<Schema>& schema) {
+std::vector<ColumnGroup> column_groups(const DatasetInfo& info) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     std::vector<ColumnGroup> groups;
     if (!schema) {
         for (std::size_t i = 0; i < info.features; ++i)
@@ -91,29 +116,6 @@ std::vector<bool> kept_groups(const std::vector<ColumnGroup>& groups,
     return kept;
 }
 
-std::vector<std::size_t> features_of_groups(const std::vector<ColumnGroup>& groups,
-                                            const std::vector<bool>& kept) {
-    std::vector<std::size_t> features;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-        if (kept[g]) features.insert(features.end(), groups[g].features.begin(), groups[g].features.end());
-    return features;
-}
-
-std::string schema_without(std::optional<Schema> schema, const std::vector<bool>& kept,
-                           const std::vector<std::size_t>& features) {
-    if (!schema) return "";
-    std::vector<Column> columns;
-    for (std::size_t c = 0; c < schema->columns.size(); ++c)
-        if (kept[c]) columns.push_back(std::move(schema->columns[c]));
-    schema->columns = std::move(columns);
-    if (schema->persons && !schema->persons->ranges.empty()) {
-        std::vector<Range> ranges;
-        for (const std::size_t f : features) ranges.push_back(schema->persons->ranges[f]);
-        schema->persons->ranges = std::move(ranges);
-    }
-    return to_json(*schema).dump();
-}
-
 std::string constants_text(const DatasetInfo& info, const std::string& token,
                            const std::vector<ColumnGroup>& groups, const std::vector<std::size_t>& chosen) {
     const std::vector<std::size_t> features = features_of_groups(groups, kept_groups(groups, chosen));
@@ -135,8 +137,11 @@ std::string constants_text(const DatasetInfo& info, const std::string& token,
     return object.dump();
 }
 
-void write_chosen(const std::string& out, const DatasetInfo& info, const std::string& text,
-                  const std::vector<std::size_t>& features, const std::string& schema) {
+std::size_t write_chosen(Ledger& ledger, const std::string& population, const std::string& out,
+                         const DatasetInfo& info, const std::string& text,
+                         const std::vector<ColumnGroup>& groups, const std::vector<bool>& kept) {
+    const std::vector<std::size_t> features = features_of_groups(groups, kept);
+    const std::string schema = schema_without(kept_schema(info.schema, info.path), kept, features);
     std::vector<NamedSource> sources;
     for (const std::string& split : hdf5_splits(info.path))
         sources.push_back(
@@ -148,7 +153,10 @@ void write_chosen(const std::string& out, const DatasetInfo& info, const std::st
     if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
     options.measured = text;
     options.deflate = 0;  // what is trained on is read often
-    import_records(sources, options, out);
+    const DatasetIdentity written = import_identified(sources, std::move(options), out, info.split);
+    ledger.add_version(population, written.digest, written.ids, std::nullopt,
+                       {written.id_kind, written.contents, true});
+    return features.size();
 }
 
 void check_scaled(const DatasetInfo& info) {

@@ -25,23 +25,19 @@ struct ColumnGroup {
 void check_scaled(const DatasetInfo& info);
 
 /// A column by which rows are ordered and the number of rows are what records are made by: they are kept.
-std::vector<ColumnGroup> column_groups(const DatasetInfo& info, const std::optional<Schema>& schema);
+std::vector<ColumnGroup> column_groups(const DatasetInfo& info);
 /// Equal of equal ones: the records of two schemas may be the same.
 std::string digest_of(const std::vector<ColumnGroup>& groups);
 /// [groups]: is it kept, where the candidates `chosen`, ascending, are?
 std::vector<bool> kept_groups(const std::vector<ColumnGroup>& groups, const std::vector<std::size_t>& chosen);
-/// Of those that are kept, ascending.
-std::vector<std::size_t> features_of_groups(const std::vector<ColumnGroup>& groups,
-                                            const std::vector<bool>& kept);
-
 /// What the ledger keeps: the constants of the columns that stay, and which were chosen.
 std::string constants_text(const DatasetInfo& info, const std::string& token,
                            const std::vector<ColumnGroup>& groups, const std::vector<std::size_t>& chosen);
-std::string schema_without(std::optional<Schema> schema, const std::vector<bool>& kept,
-                           const std::vector<std::size_t>& features);
-/// All splits, with these features alone.
-void write_chosen(const std::string& out, const DatasetInfo& info, const std::string& text,
-                  const std::vector<std::size_t>& features, const std::string& schema);
+/// All splits without the columns that are not kept, by what the ledger keeps: another version of its
+/// population's data, of so many features.
+std::size_t write_chosen(Ledger& ledger, const std::string& population, const std::string& out,
+                         const DatasetInfo& info, const std::string& text,
+                         const std::vector<ColumnGroup>& groups, const std::vector<bool>& kept);
 
 /// What is left of the account, where that is one epsilon at its delta.
 std::optional<double> left_of_account(const Budget& budget, const Spending& spent);

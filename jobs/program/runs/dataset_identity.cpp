@@ -3,16 +3,60 @@
 #include <algorithm>
 
 #include "dist/comm/communicator.hpp"
+#include "dist/data/import_records.hpp"
 #include "dist/data/record_id.hpp"
+#include "dist/layout/distribute.hpp"
 #include "jobs/program/build_info.hpp"
 #include "jobs/program/configuration.hpp"
-#include "jobs/program/runs/identifier.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr std::size_t rows_worth_threads = 1024;
+
+/// The identity of records as they come, in the order of their file.
+class Identifier {
+  public:
+    void add(const Records& records);
+    /// Of the file that states these facts of them. Once.
+    DatasetIdentity identity(const PublicFacts& facts);
+
+  private:
+    RecordDigest digest_;
+    DatasetIdentity found_;
+};
+
+void Identifier::add(const Records& records) {
+    const std::vector<double> no_label(contents_together, 0);
+    const std::size_t first = found_.contents.size(), columns = records.features.columns();
+    digest_.add(records);
+    found_.contents.resize(first + records.size());
+    std::vector<double> features;
+#pragma omp parallel for schedule(static) firstprivate(features) if (records.size() >= rows_worth_threads)
+    for (std::size_t row = 0; row < records.size(); row += contents_together) {
+        const std::size_t some = std::min(contents_together, records.size() - row);
+        features.clear();
+        for (std::size_t i = row; i < row + some; ++i)
+            for (std::size_t column = 0; column < columns; ++column)
+                features.push_back(records.features.at(i, column));
+        ids_of_contents(features, no_label, std::span(found_.contents).subspan(first + row, some));
+    }
+    found_.ids.insert(found_.ids.end(), records.ids.begin(), records.ids.end());
+}
+
+DatasetIdentity Identifier::identity(const PublicFacts& facts) {
+    DatasetIdentity identity = std::move(found_);
+    identity.population = facts.population;
+    identity.id_kind = name_of(facts.ids);
+    if (facts.ids == IdKind::row_number) identity.ids.clear();
+    if (facts.rows_at_most > 1) {  // a person once
+        std::sort(identity.ids.begin(), identity.ids.end());
+        identity.ids.erase(std::unique(identity.ids.begin(), identity.ids.end()), identity.ids.end());
+    }
+    identity.digest = digest_.hex(*make_serial_communicator());
+    return identity;
+}
 
 }  // namespace
 
@@ -73,41 +117,19 @@ std::string digest_of_records(const DatasetReader& reader) {
     return digest.hex(*make_serial_communicator());
 }
 
-void Identifier::add(const Records& records) {
-    const std::vector<double> no_label(contents_together, 0);
-    const std::size_t first = found_.contents.size(), columns = records.features.columns();
-    digest_.add(records);
-    found_.contents.resize(first + records.size());
-    std::vector<double> features;
-#pragma omp parallel for schedule(static) firstprivate(features) if (records.size() >= rows_worth_threads)
-    for (std::size_t row = 0; row < records.size(); row += contents_together) {
-        const std::size_t some = std::min(contents_together, records.size() - row);
-        features.clear();
-        for (std::size_t i = row; i < row + some; ++i)
-            for (std::size_t column = 0; column < columns; ++column)
-                features.push_back(records.features.at(i, column));
-        ids_of_contents(features, no_label, std::span(found_.contents).subspan(first + row, some));
-    }
-    found_.ids.insert(found_.ids.end(), records.ids.begin(), records.ids.end());
-}
-
-DatasetIdentity Identifier::identity(const PublicFacts& facts) {
-    DatasetIdentity identity = std::move(found_);
-    identity.population = facts.population;
-    identity.id_kind = name_of(facts.ids);
-    if (facts.ids == IdKind::row_number) identity.ids.clear();
-    if (facts.rows_at_most > 1) {  // a person once
-        std::sort(identity.ids.begin(), identity.ids.end());
-        identity.ids.erase(std::unique(identity.ids.begin(), identity.ids.end()), identity.ids.end());
-    }
-    identity.digest = digest_.hex(*make_serial_communicator());
-    return identity;
-}
-
 DatasetIdentity identify(const DatasetReader& reader) {
     Identifier identifier;
     reader.visit([&](const Records& slab) { identifier.add(slab); });
     return identifier.identity(reader.info());
+}
+
+DatasetIdentity import_identified(const std::vector<NamedSource>& sources, ImportOptions options,
+                                  const std::string& path, const std::string& split) {
+    Identifier identifier;
+    options.written = [&](const std::string& of, const Records& records) {
+        if (of == split) identifier.add(records);
+    };
+    return identifier.identity(import_records(sources, options, path).facts);
 }
 
 DatasetIdentity identify_of_population(const DatasetReader& reader) {

@@ -11,6 +11,9 @@
 
 namespace holdfast {
 
+struct ImportOptions;
+struct NamedSource;
+
 /// What a ledger must know of a dataset: which records it holds, and of whom.
 struct DatasetIdentity {
     std::string population;          ///< as the file names it; empty where it names none
@@ -37,6 +40,9 @@ std::string digest_of_records(const DatasetReader& reader);
 /// One pass over the records, slab by slab. Not collective: for the one rank that keeps the ledger. Errors
 /// (ExitCode::input): what DatasetReader finds.
 DatasetIdentity identify(const DatasetReader& reader);
+/// The same of a split of import_records(), as it is written. Errors: as there.
+DatasetIdentity import_identified(const std::vector<NamedSource>& sources, ImportOptions options,
+                                  const std::string& path, const std::string& split);
 /// The same of records that join an account. Error (ExitCode::input): a file that names no population.
 DatasetIdentity identify_of_population(const DatasetReader& reader);
 
