@@ -61,14 +61,17 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
     const TrainingSettings& training = plan.settings.training;
-    if (plan.settings.robust.used() || training.clips_after() || training.corrects_labels()) {
+    const bool centred = plan.settings.noise.centre > 0;
+    if (plan.settings.robust.used() || centred || training.clips_after() || training.corrects_labels()) {
         if (public_records.size() > 0)
-            throw Error(ExitCode::usage,
-                        "copies, means of rows and corrected labels are of private records alone",
-                        "leave --public out",
-                        plan.settings.robust.used() ? "robust.attack"
-                        : training.clips_after()    ? "training.clip_rows"
-                                                    : "training.labels");
+            throw Error(
+                ExitCode::usage,
+                "copies, centred inputs, means of rows and corrected labels are of private records alone",
+                "leave --public out",
+                plan.settings.robust.used() ? "robust.attack"
+                : centred                   ? "noise.centre"
+                : training.clips_after()    ? "training.clip_rows"
+                                            : "training.labels");
         robust_sums_.emplace(plan, *records_, secrets.augment);
     }
     ensure(plan.backend->precision() == plan.settings.training.precision,
@@ -87,10 +90,12 @@ NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
 void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     const RobustStep sums = sums_of_step(ranks, times);
     Stopwatch watch;
-    const std::vector<std::int64_t> total = noised(sums.sums);
-    const BoxEnd point{state_.parameters, state_.slots};
-    optimiser_->before(state_.step, point, point);
-    optimiser_->update(state_.step, plan_.normaliser, point, total);
+    std::vector<std::int64_t> total = noised(sums.sums);
+    if (plan_.settings.noise.centre > 0 && state_.centre.empty()) {
+        state_.centre = measured_centre(total);
+    } else {
+        update(std::move(total));
+    }
     // At most 2^31 iterates (check of the settings), so no sum leaves an int64.
     if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, steps()))
         state_.average.add(state_.parameters);
@@ -105,7 +110,8 @@ RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& tim
     const StepRecords records{sample_.of_step(state_.step), public_batches_.of_step(state_.step)};
     if (robust_sums_) {
         Stopwatch watch;
-        RobustStep sums = robust_sums_->of(state_.parameters, state_.step, records.private_ones, ranks);
+        RobustStep sums =
+            robust_sums_->of({state_.parameters, state_.centre, state_.step}, records.private_ones, ranks);
         times.sums += watch.lap();
         return sums;
     }
@@ -122,6 +128,32 @@ std::vector<std::int64_t> NoisyTrainer::noised(std::span<const std::int64_t> sum
     if (noise_) noise_->fill(total, secrets_.noise, static_cast<std::uint64_t>(state_.step));
     for (std::size_t p = 0; p < sums.size(); ++p) total[p] = cut(total[p] + cut(sums[p]));
     return total;
+}
+
+std::vector<double> NoisyTrainer::measured_centre(std::span<const std::int64_t> total) const {
+    const Settings& settings = plan_.settings;
+    const double unit = std::ldexp(1.0, plan_.gradient_scale().exponent) / settings.clip.norm_limit *
+                        settings.noise.centre / plan_.normaliser;
+    std::vector<double> centre(plan_.network.inputs());
+    for (std::size_t i = 0; i < centre.size(); ++i) centre[i] = static_cast<double>(total[i]) * unit;
+    return centre;
+}
+
+/// By inputs less a centre c, W (x - c) + b: in terms of W x + b' what moves W takes W c from b'.
+void NoisyTrainer::update(std::vector<std::int64_t> total) {
+    const std::vector<double>& centre = state_.centre;
+    const std::size_t outputs = centre.empty() ? 0 : plan_.network.layers().front().out;
+    for (std::size_t o = 0; o < outputs; ++o) {
+        std::int64_t* const row = &total[o * (centre.size() + 1)];
+        double moved = 0;
+        for (std::size_t i = 0; i < centre.size(); ++i) moved += centre[i] * static_cast<double>(row[i]);
+        const auto limit = static_cast<double>(greatest_sum);
+        row[centre.size()] =
+            cut(row[centre.size()] - static_cast<std::int64_t>(std::rint(std::clamp(moved, -limit, limit))));
+    }
+    const BoxEnd point{state_.parameters, state_.slots};
+    optimiser_->before(state_.step, point, point);
+    optimiser_->update(state_.step, plan_.normaliser, point, total);
 }
 
 std::vector<std::int64_t> NoisyTrainer::result() const {

@@ -25,12 +25,13 @@ struct NoisySecrets {
 struct NoisyState {
     std::int64_t step = 0;
     std::vector<std::int64_t> parameters, slots;
+    std::vector<double> centre;  ///< of the inputs, where noise.centre asks for it and it is measured
     IterateAverage average;
     std::vector<StepMetrics> metrics;
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
-        archive& step& parameters& slots& average& metrics;
+        archive& step& parameters& slots& centre& average& metrics;
     }
     std::vector<std::byte> packed() const;
     static NoisyState unpacked(std::span<const std::byte> bytes);  ///< Error (input): damaged
@@ -61,6 +62,9 @@ class NoisyTrainer {
     /// Private sums of a step, and how many records they are of and have their label.
     RobustStep sums_of_step(const Communicator& ranks, PhaseTimes& times);
     std::vector<std::int64_t> noised(std::span<const std::int64_t> sums) const;
+    /// The mean of the inputs, of the noised sum of what each record adds of its own.
+    std::vector<double> measured_centre(std::span<const std::int64_t> total) const;
+    void update(std::vector<std::int64_t> total);
 
     const TrainingPlan& plan_;
     const NoisySecrets& secrets_;
@@ -70,7 +74,7 @@ class NoisyTrainer {
     PoissonSample sample_;
     Batches public_batches_;
     GradientSums sums_;
-    std::optional<RobustSums> robust_sums_;  ///< in their place, of copies
+    std::optional<RobustSums> robust_sums_;  ///< in their place, of what is clipped as one vector
     NoisyState state_;
 };
 

@@ -81,24 +81,30 @@ std::vector<double> directions_of(const TrainingPlan& plan, const std::vector<st
 
 /// What every thread looks at in a step.
 struct RobustSums::Point {
-    Point(const TrainingPlan& plan, const std::vector<std::int64_t>& parameters)
-        : surrogate(plan.network, Precision::double_precision, parameters) {
-        if (plan.settings.robust.attack == "worst_case") directions = directions_of(plan, parameters);
+    Point(const TrainingPlan& plan, const Start& start)
+        : surrogate(plan.network, Precision::double_precision, start.parameters),
+          centre(start.centre),
+          measures(plan.settings.noise.centre > 0 && centre.empty()),
+          step(start.step) {
+        if (plan.settings.robust.attack == "worst_case" && !measures)
+            directions = directions_of(plan, start.parameters);
     }
     Surrogate surrogate;
+    const std::vector<double>& centre;
+    bool measures;
+    std::int64_t step;
     std::vector<double> directions;  // of the worst case
 };
 
 /// One thread's vectors, at the parameters of a step.
 class RobustSums::Worker {
   public:
-    Worker(const RobustSums& of, const Point& point, std::int64_t step)
+    Worker(const RobustSums& of, const Point& point)
         : of_(of),
           settings_(of.plan_.settings),
+          point_(point),
           surrogate_(point.surrogate),
-          directions_(point.directions),
-          step_(step),
-          radius_(radius_at(settings_, step)),
+          radius_(radius_at(settings_, point.step)),
           norm_(norm_named(settings_.robust.norm)),
           attack_{settings_.robust.attack, static_cast<std::size_t>(settings_.robust.steps), 1},
           climb_(surrogate_, attack_, norm_, radius_),
@@ -114,8 +120,9 @@ class RobustSums::Worker {
     bool take(std::span<const std::uint32_t> rows) {
         std::fill(gradient_.begin(), gradient_.end(), 0);
         std::size_t right = 0;
-        SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(step_));
+        SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(point_.step));
         for (const std::uint32_t row : rows) right += add_row(row, bits) ? 1 : 0;
+        if (!point_.centre.empty()) centre_gradient();
         clip();
         return 2 * right > rows.size();
     }
@@ -134,12 +141,29 @@ class RobustSums::Worker {
         surrogate_.forward(x_, pass_);
         const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
         const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
-        if (attack_.name == "worst_case") {
+        if (point_.measures) {
+            add_inputs();
+        } else if (attack_.name == "worst_case") {
             add_worst_case(truth);
         } else {
             add_copies(truth, of_.records_.ids[row], bits);
         }
         return right;
+    }
+    /// Of a length of 1 where they are noise.centre long.
+    void add_inputs() {
+        const double weight = weight_ * settings_.clip.norm_limit / settings_.noise.centre;
+        for (std::size_t i = 0; i < x_.size(); ++i)
+            gradient_[i] += weight * surrogate_.transform().apply<double>(x_[i]);
+    }
+    /// From the derivative by the first layer's weights to that where it reads its inputs less the centre.
+    void centre_gradient() {
+        const std::vector<double>& centre = point_.centre;
+        const std::size_t outputs = of_.plan_.network.layers().front().out;
+        for (std::size_t o = 0; o < outputs; ++o) {
+            double* const row = &gradient_[o * (centre.size() + 1)];
+            for (std::size_t i = 0; i < centre.size(); ++i) row[i] -= row[centre.size()] * centre[i];
+        }
     }
     void add_copies(std::size_t truth, std::uint64_t id, SecretStream& bits) {
         const RobustSettings& robust = settings_.robust;
@@ -185,7 +209,7 @@ class RobustSums::Worker {
         leads_.assign(classes, 0);
         for (std::size_t c = 0; c < classes; ++c) {
             if (c == truth) continue;
-            const double* direction = &directions_[(truth * classes + c) * columns];
+            const double* direction = &point_.directions[(truth * classes + c) * columns];
             double* seen = &seen_[c * columns];
             for (std::size_t i = 0; i < columns; ++i)
                 seen[i] = surrogate_.transform().apply<double>(x_[i] + radius_ * direction[i]);
@@ -224,9 +248,8 @@ class RobustSums::Worker {
 
     const RobustSums& of_;
     const Settings& settings_;
+    const Point& point_;
     const Surrogate& surrogate_;
-    const std::vector<double>& directions_;
-    std::int64_t step_;
     double weight_ = 1;                            ///< of the row that is added
     std::span<const std::uint8_t> evidence_ = {};  ///< of its label, where that is corrected
     double radius_;
@@ -278,45 +301,45 @@ std::vector<std::size_t> starts_of(std::span<const std::uint32_t> indices, const
 
 }  // namespace
 
-RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int64_t step,
-                          std::span<const std::uint32_t> indices, const Communicator& ranks) const {
-    const Point point(plan_, parameters);
+RobustStep RobustSums::of(const Start& start, std::span<const std::uint32_t> indices,
+                          const Communicator& ranks) const {
+    const Point point(plan_, start);
+    const std::size_t parameters = start.parameters.size();
     const std::vector<std::size_t> starts = starts_of(indices, records_);
     const std::size_t persons = starts.size() - 1;
-    const std::size_t entries = parameters.size() + 2;  // then how many records, and how many are right
+    const std::size_t entries = parameters + 2;  // then how many records, and how many are right
     std::vector<__int128> total(entries);
     ThreadFailure failure;
-    const int threads = threads_for(4.0 * static_cast<double>(indices.size() * parameters.size()));
+    const int threads = threads_for(4.0 * static_cast<double>(indices.size() * parameters));
 #pragma omp parallel num_threads(threads)
     {
         std::optional<Worker> worker;
         std::vector<std::int64_t> sums(entries);  // a batch has below 2^32 records of units below 2^25
-        failure.guard([&] { worker.emplace(*this, point, step); });
+        failure.guard([&] { worker.emplace(*this, point); });
 #pragma omp for schedule(dynamic, 16)
         for (std::size_t i = 0; i < persons; ++i) {
             failure.guard([&] {
                 if (!worker) return;
                 const auto rows = indices.subspan(starts[i], starts[i + 1] - starts[i]);
-                sums[parameters.size() + 1] += worker->take(rows) ? 1 : 0;
-                for (std::size_t p = 0; p < parameters.size(); ++p) sums[p] += worker->units()[p];
+                sums[parameters + 1] += worker->take(rows) ? 1 : 0;
+                for (std::size_t p = 0; p < parameters; ++p) sums[p] += worker->units()[p];
             });
         }
 #pragma omp critical
         for (std::size_t p = 0; p < entries; ++p) total[p] += sums[p];
     }
     failure.rethrow();
-    total[parameters.size()] = static_cast<std::int64_t>(persons);
+    total[parameters] = static_cast<std::int64_t>(persons);
     std::vector<std::int64_t> sums = summed(total, ranks);
-    const std::int64_t right = sums.back(), taken = sums[parameters.size()];
-    sums.resize(parameters.size());
+    const std::int64_t right = sums.back(), taken = sums[parameters];
+    sums.resize(parameters);
     return {std::move(sums), taken, right};
 }
 
-std::vector<std::int64_t> RobustSums::vector_of(const std::vector<std::int64_t>& parameters,
-                                                std::int64_t step,
+std::vector<std::int64_t> RobustSums::vector_of(const Start& start,
                                                 std::span<const std::uint32_t> rows) const {
-    const Point point(plan_, parameters);
-    Worker worker(*this, point, step);
+    const Point point(plan_, start);
+    Worker worker(*this, point);
     worker.take(rows);
     return worker.units();
 }

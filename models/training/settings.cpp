@@ -167,6 +167,12 @@ void check_noisy(const Settings& settings) {
             refuse("the worst case is that of one label", "set training.labels = \"drawn\"",
                    "training.labels");
     }
+    if (settings.noise.centre > 0) {
+        check_one_vector(settings, "centred inputs", "set noise.centre = 0", "network.loss");
+        if (training.steps() < 2)
+            refuse("the one step there is would measure the centre and learn nothing",
+                   "set training.epochs or training.batches, or noise.centre = 0", "training.epochs");
+    }
     check_robust(settings);
 }
 
@@ -663,7 +669,12 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
         real("sampling_rate", "q: a record's part in a step, a multiple of 2^-32; 0: 1 / training.batches",
              &S::sampling_rate, at_least(0, 1)),
         real("average", "fraction of the last steps whose parameters are averaged; 0: the last alone",
-             &S::average, at_least(0, 1))};
+             &S::average, at_least(0, 1)),
+        real("centre",
+             "R: the first step measures, in place of a gradient, the mean of what the network reads, rows "
+             "cut "
+             "to a length of R, and all others are of inputs less it; 0: no step does",
+             &S::centre, at_least(0, 1e6))};
 }
 
 std::vector<BasicOption<RobustSettings>> robust_options() {

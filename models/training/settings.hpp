@@ -96,6 +96,7 @@ struct NoiseSettings {
     double multiplier = 0.0;     ///< of clip.norm_limit, a step's sigma; 0: the least that the cost allows
     double sampling_rate = 0.0;  ///< a record's part in a step; 0: 1 / training.batches
     double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
+    double centre = 0.0;   ///< length to which inputs are cut whose mean the first step measures; 0: none
 };
 
 /// Section "robust": copies of a record that a noisy training learns in its place, one vector a record

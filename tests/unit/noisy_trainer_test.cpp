@@ -60,6 +60,12 @@ struct World {
         finish(trainer);
         return trainer.state();
     }
+    std::vector<std::int64_t> model() const { return model(NoisyTrainer::fresh_state(plan)); }
+    std::vector<std::int64_t> model(NoisyState state) const {
+        NoisyTrainer trainer = start(std::move(state));
+        finish(trainer);
+        return trainer.result();
+    }
     static void finish(NoisyTrainer& trainer) {
         while (!trainer.done()) step(trainer);
     }
@@ -242,16 +248,55 @@ TEST(NoisyTrainer, LearnsNumbers) {
 TEST(NoisyTrainer, GoesOnFromItsState) {
     Settings settings = some_settings();
     settings.noise.average = 1;
-    const World run(settings);
-    const NoisyState expected = run.trained();
-    for (const std::int64_t stop : {0, 1, 7, 11}) {
-        NoisyTrainer first = run.start();
-        while (first.state().step < stop) World::step(first);
-        NoisyTrainer second = run.start(NoisyState::unpacked(first.state().packed()));
-        World::finish(second);
-        EXPECT_EQ(second.state().packed(), expected.packed());
+    for (const double centre : {0, 2}) {
+        settings.noise.centre = centre;
+        const World run(settings);
+        const NoisyState expected = run.trained();
+        for (const std::int64_t stop : {0, 1, 7, 11}) {
+            NoisyTrainer first = run.start();
+            while (first.state().step < stop) World::step(first);
+            NoisyTrainer second = run.start(NoisyState::unpacked(first.state().packed()));
+            World::finish(second);
+            EXPECT_EQ(second.state().packed(), expected.packed());
+        }
     }
     EXPECT_THROW(NoisyState::unpacked({}), Error);
+}
+
+/// Without noise a centred training is one of the records moved by their mean, from its second step on: its
+/// model is that one's at inputs less the mean.
+TEST(NoisyTrainer, LearnsOfInputsLessTheirMean) {
+    Settings settings = some_settings();
+    settings.noise.law = NoiseSettings::Law::none;
+    settings.network.hidden = {};
+    settings.training.batches = 1;
+    settings.training.epochs = 30;
+    settings.training.momentum = 0.5;
+    Settings centred = settings;
+    centred.training.epochs = 31;
+    centred.noise.centre = 100;
+    Records records = some_records(200), moved = records;
+    std::vector<double>&values = records.features.wide_values(), &less = moved.features.wide_values();
+    for (double& value : values) value += 2;
+    const std::vector<std::int64_t> here = World(centred, records).model();
+    std::vector<double> mean(5);
+    for (std::size_t i = 0; i < values.size(); ++i) mean[i % 5] += values[i] / 200;
+    for (std::size_t i = 0; i < values.size(); ++i) less[i] = values[i] - mean[i % 5];
+    const World of_moved(settings, moved);
+    NoisyState start = NoisyTrainer::fresh_state(of_moved.plan);  // the same function of what was not moved
+    for (std::size_t p = 0; p < start.parameters.size(); ++p)
+        if (p % 6 < 5)
+            start.parameters[p / 6 * 6 + 5] +=
+                std::llround(static_cast<double>(start.parameters[p]) * mean[p % 6]);
+    const std::vector<std::int64_t> there = of_moved.model(start);
+    for (std::size_t o = 0; o < 3; ++o) {
+        double bias = parameter_value(there[o * 6 + 5]);
+        for (std::size_t i = 0; i < 5; ++i) {
+            EXPECT_NEAR(parameter_value(here[o * 6 + i]), parameter_value(there[o * 6 + i]), 1e-5);
+            bias -= parameter_value(there[o * 6 + i]) * mean[i];
+        }
+        EXPECT_NEAR(parameter_value(here[o * 6 + 5]), bias, 1e-5);
+    }
 }
 
 TEST(NoisyTrainer, AveragesTheLastIteratesRoundedDown) {

@@ -52,6 +52,10 @@ std::vector<Settings> cases() {
         of_l2.robust.norm = "l2";
         all.push_back(of_l2);
     }
+    for (Settings centred : {all.front(), all.back()}) {
+        centred.noise.centre = 1.5;
+        all.push_back(centred);
+    }
     return all;
 }
 
@@ -81,17 +85,19 @@ Records chosen(const Records& records, const std::vector<std::size_t>& indices) 
 }
 
 struct Training {
-    explicit Training(const Settings& settings)
+    /// centre: what was measured, where that is asked for.
+    explicit Training(const Settings& settings, std::vector<double> centre = {.3, -.2, 0, .1, 1})
         : plan(make_plan(settings, {.features = features, .found = 40}, make_backend("cpu"))),
           key(test::known_key('r')),
-          parameters(plan.initial_parameters(0)) {
+          parameters(plan.initial_parameters(0)),
+          centre(settings.noise.centre > 0 ? std::move(centre) : std::vector<double>()) {
         for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p] *= 3;
     }
     std::vector<std::int64_t> sums(const Records& records, std::int64_t step = 2) const {
         std::vector<std::uint32_t> all(records.size());
         std::iota(all.begin(), all.end(), 0);
         const RobustStep of_step =
-            RobustSums(plan, records, key).of(parameters, step, all, *make_serial_communicator());
+            RobustSums(plan, records, key).of({parameters, centre, step}, all, *make_serial_communicator());
         EXPECT_EQ(of_step.records, static_cast<std::int64_t>(records.size()));
         return of_step.sums;
     }
@@ -101,7 +107,7 @@ struct Training {
     }
     std::vector<std::int64_t> vector_of_rows(const Records& records, const std::vector<std::uint32_t>& rows,
                                              std::int64_t step = 2) const {
-        return RobustSums(plan, records, key).vector_of(parameters, step, rows);
+        return RobustSums(plan, records, key).vector_of({parameters, centre, step}, rows);
     }
     /// |v|^2 <= S^2, in integers.
     bool within_clip(const std::vector<std::int64_t>& vector) const { return share(vector) <= 1; }
@@ -116,6 +122,7 @@ struct Training {
     TrainingPlan plan;
     SecretKey key;
     std::vector<std::int64_t> parameters;
+    std::vector<double> centre;
 };
 
 std::vector<std::int64_t> difference(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
@@ -211,6 +218,58 @@ TEST(RobustSums, OfTheRecordItselfAreItsGradient) {
     }
 }
 
+/// Before there is a centre a record adds its inputs, of the clip's length where they are noise.centre long.
+TEST(CentredInputs, AreMeasuredWithinTheClip) {
+    for (const double size : {1e-9, 0.5, 30.0, 1e300}) {
+        Settings settings = settings_of("none", 1);
+        settings.noise.centre = 2;
+        const Training training(settings, {});
+        const Records records = records_of(20, size);
+        const auto limit = static_cast<double>(training.plan.gradient_scale().weight_units);
+        for (std::uint32_t record = 0; record < 20; ++record) {
+            const std::vector<std::int64_t> vector = training.vector_of(records, record, 0);
+            ASSERT_TRUE(training.within_clip(vector));
+            double squares = 0;
+            const auto input = [&](std::size_t i) {
+                return training.plan.network.transform().apply<double>(records.features.at(record, i));
+            };
+            for (std::size_t i = 0; i < features; ++i) squares += input(i) * input(i);
+            const double scale = limit / std::max(2.0, std::sqrt(squares));
+            for (std::size_t p = 0; p < vector.size(); ++p)
+                ASSERT_NEAR(static_cast<double>(vector[p]), p < features ? scale * input(p) : 0,
+                            1e-6 * limit + 2);
+        }
+    }
+}
+
+/// W x + b reads x - c where b' = b + W c: the gradient by W and b' is that of the moved record there.
+TEST(CentredInputs, HaveTheGradientOfInputsLessTheCentre) {
+    for (const char* attack : {"none", "worst_case"}) {
+        Settings settings = settings_of(attack, 1), centred = settings;
+        settings.clip.norm_limit = centred.clip.norm_limit = 100;  // clips nothing
+        centred.noise.centre = 1;
+        const Training there(centred);
+        Training moved(settings);
+        const std::size_t outputs = moved.plan.network.layers().front().out;
+        for (std::size_t o = 0; o < outputs; ++o) {
+            std::int64_t* const row = &moved.parameters[o * (features + 1)];
+            for (std::size_t i = 0; i < features; ++i)
+                row[features] += std::llround(there.centre[i] * static_cast<double>(row[i]));
+        }
+        const Records records = records_of(10);
+        Records less = records;
+        for (std::size_t i = 0; i < less.features.wide_values().size(); ++i)
+            less.features.wide_values()[i] -= there.centre[i % features];
+        for (std::uint32_t record = 0; record < 10; ++record) {
+            const std::vector<std::int64_t> one = there.vector_of(records, record),
+                                            other = moved.vector_of(less, record);
+            for (std::size_t p = 0; p < one.size(); ++p)
+                ASSERT_NEAR(static_cast<double>(one[p]), static_cast<double>(other[p]), 20)
+                    << attack << " " << p;
+        }
+    }
+}
+
 /// log(1 + sum over j of exp(the greatest lead of j in the ball)), by hand, and its derivative by
 /// differences.
 TEST(RobustSums, OfTheWorstCaseAreItsGradient) {
@@ -298,7 +357,7 @@ TEST(RobustSums, OfTheWorstCaseBehindAScatteringAreItsGradient) {
     for (std::uint32_t index = 0; index < 3; ++index) {
         const std::vector<std::uint32_t> rows{index};
         const std::vector<std::int64_t> vector =
-            RobustSums(plan, records, key).vector_of(parameters, 3, rows);
+            RobustSums(plan, records, key).vector_of({parameters, {}, 3}, rows);
         for (std::size_t p = 0; p < vector.size(); p += p % (columns + 1) == columns ? 1 : 29) {
             std::vector<std::int64_t> above = parameters, below = parameters;
             above[p] += std::int64_t{1} << 36;
@@ -400,7 +459,8 @@ TEST(RowsClippedAfter, APersonMoreAddsOneVectorWithinTheClip) {
                                     std::back_inserter(others));
                 const RobustSums sums(training.plan, all, training.key);
                 const auto of = [&](const std::vector<std::uint32_t>& indices) {
-                    return sums.of(training.parameters, 2, indices, *make_serial_communicator());
+                    return sums.of({training.parameters, training.centre, 2}, indices,
+                                   *make_serial_communicator());
                 };
                 const RobustStep with = of(everybody), without = of(others);
                 const std::vector<std::int64_t> vector = training.vector_of_rows(all, mine);
@@ -538,6 +598,19 @@ TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
         },
         "features as they are");
     refused([](Settings& s) { s.training.rows_at_most = 3; }, "clipped together");
+    refused(
+        [](Settings& s) {
+            s.training.epochs = 1;
+            s.noise.centre = 1;
+        },
+        "learn nothing");
+    refused(
+        [](Settings& s) {
+            s.robust = {};
+            s.training.precision = Precision::single_precision;
+            s.noise.centre = 1;
+        },
+        "centred inputs");
 }
 
 }  // namespace robust_sums_test

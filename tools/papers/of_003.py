@@ -70,7 +70,8 @@ class Images:
                                for row in said["radii"] for attack in ATTACKS}
 
     def dp_sgd(self, epsilon, sizes):
-        steps = {**PLAIN, **self.image, "training.batches": max(2, round(self.records / self.told["batch"])),
+        batches = max(2, round(self.records / self.told["batch"]))
+        steps = {**PLAIN, **self.image, "training.batches": batches, "noise.sampling_rate": round(2**16 / batches) / 2**16,
                  "training.epochs": self.here.small(self.told["epochs"], 1), "training.learning_rate": 1,
                  "training.precision": "single"}
         return self.ours(steps, epsilon, sizes, 0)

@@ -165,7 +165,7 @@ def network(here):
 RADII = {"l2": (0.25, 0.5, 0.7, 1, 1.4), "linf": (0.0125, 0.025, 0.05, 0.1)}
 # What a model learns, by which settings, and what certify is asked of it.
 SCATTERED = {f"scattering, radius {radius:g}": ("private_scattering", "l2", {
-    "training.epochs": 30, "training.learning_rate": 4, **({
+    "training.learning_rate": 10, **({
         "robust.attack": "worst_case", "robust.norm": "l2", "robust.input_radius": radius} if radius else {})}, ())
     for radius in (0, 0.3, 0.5, 0.7, 1)}
 SMOOTHED = {f"smoothed by {noise:g}": ("private_mnist", "l2", {"robust.noise": noise}, (
@@ -174,7 +174,8 @@ PIXELS = {f"pixels, radius {radius:g}": ("private_mnist", "linf", {
     "network.hidden": [], "network.input_shift": 0, "network.input_scale": 1, "training.epochs": 60, "training.batches": 1,
     "training.momentum": 0.9, "training.learning_rate": 1, "robust.attack": "worst_case", "robust.input_radius": radius},
     ()) for radius in (0.025, 0.05)}
-PROTOTYPE = {("mnist", 1, "scattering, radius 1"): (0.5, 0.753), ("mnist", 2, "scattering, radius 0.7"): (0.5, 0.761),
+# Of one radius of training there, and of what is as accurate without a move here.
+PROTOTYPE = {("mnist", 1, "scattering, radius 0.7"): (0.5, 0.753), ("mnist", 2, "scattering, radius 0.7"): (0.5, 0.761),
              ("mnist", 3, "scattering, radius 0.7"): (0.5, 0.768), ("mnist", 1, "smoothed by 0.5"): (0.5, 0.713),
              ("mnist", 2, "pixels, radius 0.05"): (0.025, 0.833)}  # tried by hand against the test records
 
