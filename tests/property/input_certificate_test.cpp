@@ -16,6 +16,7 @@
 #include "models/privacy/rational.hpp"
 #include "models/robust/attack.hpp"
 #include "tests/support/convolution_cases.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/records_of.hpp"
 
@@ -214,7 +215,7 @@ Model linear_model(std::size_t classes, Precision precision, std::uint64_t seed,
 
 TEST(LinearRadii, NoAttackWithinAndEveryoneBeyond) {
     for (const std::size_t classes : {2, 5}) {
-        for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        for (std::uint64_t seed = 0; seed < cases_of(8); ++seed) {
             const Model model = linear_model(classes, Precision::double_precision, seed, 1);
             const auto backend = make_backend("cpu");
             const Records queries = records_of(random_rows(30, 6, seed, {-1, 2}), true);
