@@ -223,7 +223,7 @@ bool has_unnamed(const SourceInfo& info) {
 }
 
 /// A text that nobody has named stands as its place in the list of one table, which other rows move: nothing
-/// may be made of it before it is named (models/mathematics.md, named categories).
+/// may be made of it before it is named (models/privacy/mathematics.md, named categories).
 void require_places_kept(const std::vector<NamedSource>& sources, const ImportOptions& options) {
     const SourceInfo& info = sources[0].source->info();
     if (std::none_of(sources.begin(), sources.end(),

@@ -9,7 +9,8 @@
 
 namespace holdfast {
 
-/// File modes: what is private stays so (models/mathematics.md, what may leave); the rest follows the umask.
+/// File modes: what is private stays so (models/privacy/mathematics.md, what may leave); the rest follows the
+/// umask.
 inline constexpr unsigned private_mode = 0600;
 inline constexpr unsigned public_mode = 0644;
 

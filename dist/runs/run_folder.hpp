@@ -9,7 +9,7 @@
 namespace holdfast {
 
 /// A training run on disk. For the data owner only: the folder is 0700 and its files 0600
-/// (models/mathematics.md, what may leave).
+/// (models/privacy/mathematics.md, what may leave).
 ///   manifest.json   configuration, dataset, digest, guarantee
 ///   metrics.jsonl   a line a step
 ///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]

@@ -145,7 +145,7 @@ Cost cost_of(const std::vector<LedgerAnswer>& answers, const Spending& spent) {
     return least;
 }
 
-/// Post-processing: what holds of the answers together (models/mathematics.md, student).
+/// Post-processing: what holds of the answers together (models/privacy/mathematics.md, student).
 Guarantee claim_of(const Settings& settings, const Lesson& lesson, const Cost& cost, const Account& account) {
     Guarantee claim =
         Guarantee::proved("the parameters, and all that is computed from them alone, are (" +

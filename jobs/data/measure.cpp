@@ -50,7 +50,8 @@ struct Request {
     std::optional<double> share, epsilon, delta, names_delta;
 };
 
-// Of the total's mu^2 (models/mathematics.md, measured constants): what each takes unless --share says.
+// Of the total's mu^2 (models/privacy/mathematics.md, measured constants): what each takes unless --share
+// says.
 constexpr double count_share = 0.01, ranges_share = 0.04, ranges_share_of_little = 0.15;
 constexpr double little_epsilon = 0.3;
 constexpr double hidden_deviations = 8, told_apart_deviations = 32;  // persons that noise hides, and leaves

@@ -34,7 +34,8 @@ struct RecordUse {
     /// only coins of a secret key are drawn under the id, and which id that is changes no law.
     bool by_ids = true;
     /// Is it about one table and its neighbours, bit by bit, rather than about laws of what is drawn? Then it
-    /// holds at the constants that were measured, as they are (models/mathematics.md, measured constants).
+    /// holds at the constants that were measured, as they are (models/privacy/mathematics.md, measured
+    /// constants).
     bool of_certificate = true;
 };
 

@@ -13,7 +13,7 @@
 namespace holdfast {
 
 // Which columns the l1 penalty of a convex run leaves in its model, and how many changed records away another
-// choice is (models/mathematics.md, stable support).
+// choice is (models/privacy/mathematics.md, stable support).
 
 /// What every input of a network is made of: [inputs], a column each. Error (usage): inputs that mix columns.
 std::vector<std::size_t> columns_of_inputs(const FeatureMap& features);

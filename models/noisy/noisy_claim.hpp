@@ -20,7 +20,7 @@ Settings settled_for_noise(const Settings& settings);
 RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts);
 
 /// The same of the best of a secret number of such trainings, of these settings and of others, which together
-/// cost (epsilon, delta) (models/mathematics.md, private selection).
+/// cost (epsilon, delta) (models/privacy/mathematics.md, private selection).
 RecordClaim selection_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
                             const Rational& delta);
 

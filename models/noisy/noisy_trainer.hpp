@@ -39,7 +39,8 @@ struct NoisyState {
 
 /// Private training by noisy gradient sums over the records this rank holds: every record is drawn anew for
 /// each step, its whole gradient clipped in the 2-norm, the integers added, noise put on the sum
-/// (models/mathematics.md, noisy training). All ranks draw the same noise, so they hold the same parameters.
+/// (models/privacy/mathematics.md, noisy training). All ranks draw the same noise, so they hold the same
+/// parameters.
 class NoisyTrainer {
   public:
     /// The plan, of settings with their multiplier, and the secrets must outlive it.

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 // Who guesses whether a person was among those that a model was trained on: by likelihood ratios (Carlini et
-// al. 2022), how well that goes, and how well it can go at most (models/mathematics.md, membership).
+// al. 2022), how well that goes, and how well it can go at most (models/privacy/mathematics.md, membership).
 
 /// How sure a network is of a class, ln(p / (1 - p)) of its softmax, from its logits; of one logit, which is
 /// class 1's over class 0. Finite.

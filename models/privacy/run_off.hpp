@@ -22,8 +22,8 @@ struct RunOff {
 /// distances are not looked at.
 ///
 /// The distance is no more than the least number of changed records after which another class may be elected,
-/// less one (models/mathematics.md, run-off distance). It is for reports on poisoning: nothing is proved of
-/// how it moves from one dataset to a neighbour, so no release may rest on it.
+/// less one (models/privacy/mathematics.md, run-off distance). It is for reports on poisoning: nothing is
+/// proved of how it moves from one dataset to a neighbour, so no release may rest on it.
 RunOff run_off(const std::vector<MemberAnswer>& members, std::span<const double> logits, int classes);
 
 }  // namespace holdfast

@@ -100,7 +100,7 @@ struct NoiseSettings {
 };
 
 /// Section "robust": copies of a record that a noisy training learns in its place, one vector a record
-/// (models/mathematics.md, one vector a record).
+/// (models/privacy/mathematics.md, one vector a record).
 struct RobustSettings {
     std::string attack = "none";  ///< or fgsm, ifgsm, mim, pgd (models/robust/attack.hpp), or worst_case
     std::string norm = "linf";

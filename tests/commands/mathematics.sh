@@ -61,14 +61,20 @@ proved=$(grep -P '\tCoq:\t' <<< "$references" | cut -f1 | sed 's/^[^:]*: //' | s
 unknown=$(grep -E '^\| (exhaustion|SMT|literature):' tests/proofs/README.md | names_in | comm -13 <(echo "$lemmas") -)
 [[ -z $unknown ]] || fail "tests/proofs/README.md names what is no lemma: $unknown"
 
-# A heading is cited without its kind: "core and radius" for "Theorem: core and radius".
-names=$(grep -P '\theading\t' <<< "$references" | cut -f1 | sed -E 's/^(Definition|Lemma|Theorem|Assumption|Remark): //' | tr '[:upper:]' '[:lower:]')
-while read -r place name; do
-    cited=$((cited + 1))
-    grep -qxF "${name,,}" <<< "$names" || fail "$place cites '$name', which is no heading"
-done < <(grep -roE 'mathematics\.md, [^).;:]+' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' \
-    kernels dist models jobs tests tools | sed 's/:mathematics\.md, / /')
+# A heading is cited without its kind: "core and radius" for "Theorem: core and radius"; by the document that has it.
+names_of() { grep -hE '^#' "$@" | sed -E 's/^#+ ([0-9]+\. )?((Definition|Lemma|Theorem|Assumption|Remark): )?//' | tr '[:upper:]' '[:lower:]'; }
+for document in "${documents[@]}"; do
+    names=$(names_of "$document")
+    while IFS=$'\t' read -r place name; do
+        cited=$((cited + 1))
+        grep -qxF "$name" <<< "$names" || fail "$place cites '$name', which is no heading of $document"
+    done < <(grep -rlF "$document" --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' \
+        kernels dist models jobs tests tools |
+        document=$document xargs perl -0777 -ne 's{\s*\n\s*//+<?\s*}{ }g;
+            print "$ARGV\t", lc($1), "\n" while m{\Q$ENV{document}\E, ([^).;:"\n]+)}g')
+done
 
+names=$(names_of "${documents[@]}")
 [ -z "$(sort <<< "$names" | uniq -d)" ] || fail "two headings of one name: $(sort <<< "$names" | uniq -d)"
 ((files > 100 && tests > 100 && theorems > 30 && cited > 20)) ||
     fail "only $files files, $tests tests, $theorems theorems and $cited citations were found"

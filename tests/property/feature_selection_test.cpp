@@ -1,6 +1,6 @@
 // Columns chosen from private records: what a person more moves, the exact law of a draw on every pair of
 // neighbouring scores, what is drawn against that law, and choices that would cost more
-// (models/mathematics.md, chosen columns).
+// (models/privacy/mathematics.md, chosen columns).
 
 #include <gtest/gtest.h>
 

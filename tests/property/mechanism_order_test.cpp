@@ -1,5 +1,5 @@
 // At the same stable distance no pure mechanism keeps the noiseless label more often than stable_rr: it is
-// the optimal binary symmetric law (models/mathematics.md, stable randomised response).
+// the optimal binary symmetric law (models/privacy/mathematics.md, stable randomised response).
 // Accuracy may still differ where the noiseless label is wrong.
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The rule of a Renyi account against someone who chooses every release by the answers so far: of the
 // releases that the ledger lets pass, the exact delta at the budget's epsilon stays within the budget
-// (models/mathematics.md, renyi filter).
+// (models/privacy/mathematics.md, renyi filter).
 
 #include <gtest/gtest.h>
 

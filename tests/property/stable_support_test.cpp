@@ -1,6 +1,6 @@
 // Which columns a lasso keeps: retrained on neighbours, random, made to hurt and all of small sets, the
 // distance of that choice moves by one and its release tells no two apart beyond its price
-// (models/mathematics.md, stable support).
+// (models/privacy/mathematics.md, stable support).
 
 #include <gtest/gtest.h>
 

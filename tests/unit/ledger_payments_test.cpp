@@ -339,7 +339,7 @@ TEST_F(PaymentsTest, PureAnswersJoinTheCurve) {
 
 // A release without a curve is charged its epsilon, and its delta from what was set apart for such, nowhere
 // else. Were it taken from what the curves need at the moment, answers could decide to spend a second delta
-// (models/mathematics.md, renyi filter).
+// (models/privacy/mathematics.md, renyi filter).
 TEST_F(PaymentsTest, WhatHasNoCurveSpendsADeltaSetApart) {
     Ledger ledger(path);
     const Account terms = renyi(1, millionth, millionth / 10);

@@ -51,7 +51,8 @@ std::vector<double> special_values() {
     return values;
 }
 
-// The reference: plain loops over the definition (models/mathematics.md, column tree) -----------------------
+// The reference: plain loops over the definition (models/privacy/mathematics.md, column tree)
+// -----------------------
 
 /// The cells of a level that hold x, each by its two ends: level 0 has zero, missing and binades.
 std::vector<std::string> plain_cells(double x, int level) {
@@ -518,7 +519,7 @@ TEST(HashedCategories, CostALevelEach) {
     }
 }
 
-// Names: the reference is plain loops over the definition (models/mathematics.md, named categories)
+// Names: the reference is plain loops over the definition (models/privacy/mathematics.md, named categories)
 // ------------
 
 /// Persons by their names.

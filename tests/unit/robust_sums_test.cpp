@@ -473,8 +473,8 @@ TEST(RowsClippedAfter, APersonMoreAddsOneVectorWithinTheClip) {
     }
 }
 
-/// The definition in plain loops (models/mathematics.md, rows clipped after) of a linear network: the sum of
-/// w (p - e_y) (x, 1) over the rows, shortened as a whole.
+/// The definition in plain loops (models/privacy/mathematics.md, rows clipped after) of a linear network: the
+/// sum of w (p - e_y) (x, 1) over the rows, shortened as a whole.
 TEST(RowsClippedAfter, AreTheMeanOfTheirGradientsShortenedAsAWhole) {
     Settings settings = of_rows_alone();
     settings.network.hidden = {};

@@ -18,7 +18,7 @@ struct ColumnChoice {
 
 /// Chooses columns of a scaled dataset by how well they tell its labels apart, once, for a charge to the
 /// account of its population, and writes the dataset without the others
-/// (models/mathematics.md, chosen columns). Root alone works; the others wait.
+/// (models/privacy/mathematics.md, chosen columns). Root alone works; the others wait.
 void choose_columns(const Context& context, const ColumnChoice& choice);
 
 }  // namespace holdfast

@@ -15,7 +15,7 @@ struct SupportChoice {
 
 /// Tells which columns the l1 penalty of a convex run left in its model, or refuses, once, for a charge to
 /// the account of the records that it was trained on, and writes their dataset without the others
-/// (models/mathematics.md, stable support). Root alone works; the others wait.
+/// (models/privacy/mathematics.md, stable support). Root alone works; the others wait.
 void choose_stable_columns(const Context& context, const SupportChoice& choice);
 
 }  // namespace holdfast

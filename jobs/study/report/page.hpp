@@ -8,7 +8,7 @@ namespace holdfast {
 
 /// One self-contained HTML page about a run: no script, font, image or style from elsewhere; light and dark.
 /// Shows what depends on the private records without protection: for their owner only
-/// (models/mathematics.md, what may leave).
+/// (models/privacy/mathematics.md, what may leave).
 std::string render_report(const RunFiles& run);
 /// The words of the command that the page says comes next.
 std::vector<std::string> report_next(const RunFiles& run);

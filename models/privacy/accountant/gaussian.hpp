@@ -16,7 +16,7 @@ Rational gaussian_epsilon(const Rational& mu, const Rational& delta);
 /// The largest mu with delta(epsilon) <= delta, rounded down by less than 2^-40 of it. 0 < mu <= 4096.
 Rational gaussian_mu(const Rational& epsilon, const Rational& delta);
 /// A mu that every epsilon-differentially private mechanism has: -2 Phi^-1(1/(1 + e^epsilon)), rounded up by
-/// less than 2^-40 of it (models/mathematics.md, gaussian filter).
+/// less than 2^-40 of it (models/privacy/mathematics.md, gaussian filter).
 Rational gaussian_mu_of_pure(const Rational& epsilon);
 
 /// Phi(-x), the normal law's mass beyond x, from below and from above. |x| <= 8192.

@@ -35,7 +35,7 @@ Rational part_taken(const GaussianSteps& steps) {
     return std::min(Rational(1), part.short_upper());
 }
 
-/// Of all steps as if those who are in any were in each (models/mathematics.md, all steps at once).
+/// Of all steps as if those who are in any were in each (models/privacy/mathematics.md, all steps at once).
 Rational gaussian_steps_epsilon(const GaussianSteps& steps, const Rational& delta) {
     const Rational part = part_taken(steps);
     if (part <= delta) return 0;

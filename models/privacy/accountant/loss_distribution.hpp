@@ -18,8 +18,8 @@ struct LossGrid {
 
 /// A privacy loss that is dominated by (first + i) 2^-loss_bits with mass masses[i] 2^-mass_bits, by infinity
 /// with mass `infinite`: delta(eps) <= infinite + sum of mass (1 - e^(eps - loss)) over the losses above eps
-/// (models/mathematics.md, dominating losses). Masses are rounded up, so that they may add up to more than 1;
-/// to less than 2.
+/// (models/privacy/mathematics.md, dominating losses). Masses are rounded up, so that they may add up to more
+/// than 1; to less than 2.
 struct LossDistribution {
     std::int64_t first = 0;
     std::vector<Integer> masses;
@@ -28,7 +28,7 @@ struct LossDistribution {
 
 /// The same, dominated on a grid of half as many losses, multiples of 2^-(loss_bits - 1); loss_bits > 0. A
 /// loss between two of them is split among both so that its mean of e^-loss stays: delta grows at no epsilon
-/// by more than that takes (models/mathematics.md, coarser losses).
+/// by more than that takes (models/privacy/mathematics.md, coarser losses).
 LossDistribution coarsened(const LossDistribution& loss, const LossGrid& grid);
 
 /// The loss of `times` (>= 1) mechanisms that follow each other, each with this loss: exact products of

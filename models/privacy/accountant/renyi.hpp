@@ -17,13 +17,13 @@ namespace holdfast {
 const std::vector<std::int64_t>& renyi_orders();
 
 /// Of any epsilon-differentially private mechanism: the curve of randomised response
-/// (models/mathematics.md, pure curve). [renyi_orders().size()]
+/// (models/privacy/mathematics.md, pure curve). [renyi_orders().size()]
 std::vector<Rational> renyi_curve_of_pure(const Rational& epsilon);
 /// Of a rho-zCDP mechanism (Bun and Steinke 2016): a rho, exactly. A Gaussian of 2-norm sensitivity s and
 /// deviation sigma has rho = s^2/(2 sigma^2), so has a discrete one. [renyi_orders().size()]
 std::vector<Rational> renyi_curve_of_concentrated(const Rational& rho);
 
-/// The epsilon for delta that D_a <= rho proves (models/mathematics.md, conversion); at least 0.
+/// The epsilon for delta that D_a <= rho proves (models/privacy/mathematics.md, conversion); at least 0.
 Rational epsilon_of_renyi(std::int64_t order, const Rational& rho, const Rational& delta);
 /// The least over the orders. `curve`: [renyi_orders().size()], else ExitCode::internal.
 Rational epsilon_of_renyi_curve(const std::vector<Rational>& curve, const Rational& delta);

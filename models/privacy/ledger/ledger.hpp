@@ -33,14 +33,14 @@ struct Budget {
     /// Set, to one of renyi_orders(): a filter of Renyi privacy at this order (Feldman, Zrnic 2021). What has
     /// a curve adds its value there, to rho; what has none adds its epsilon and delta. The cost is the
     /// epsilon of rho at delta - delta_apart, plus the sum of those epsilons
-    /// (models/mathematics.md, renyi filter).
+    /// (models/privacy/mathematics.md, renyi filter).
     std::optional<std::int64_t> renyi_order = std::nullopt;
     /// With `renyi_order`: the delta set apart, once and for all, for what has no curve; with `gaussian`, for
     /// payments of no epsilon, which are a delta alone.
     Rational delta_apart = 0;
     /// A filter of Gaussian privacy: what is mu-Gaussian private adds mu^2, pure answers that of randomised
     /// response, and nothing else but a delta can be paid. The sum is at most
-    /// gaussian_mu(epsilon, delta - delta_apart)^2 (models/mathematics.md, gaussian filter).
+    /// gaussian_mu(epsilon, delta - delta_apart)^2 (models/privacy/mathematics.md, gaussian filter).
     bool gaussian = false;
 };
 

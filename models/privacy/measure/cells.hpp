@@ -9,9 +9,9 @@
 namespace holdfast {
 
 /// Every double has a cell, so that no range is needed to count a column: zero (of either sign), missing
-/// (NaN), and the others by sign, exponent and leading mantissa bits (models/mathematics.md, column tree).
-/// Magnitudes count within [2^-32, 2^32]. Three levels: 130 cells (zero, missing, 64 binades a sign), 32
-/// cells of a binade, 32 of such a cell. A cell holds its lower end and not its upper one: [low, high).
+/// (NaN), and the others by sign, exponent and leading mantissa bits (models/privacy/mathematics.md, column
+/// tree). Magnitudes count within [2^-32, 2^32]. Three levels: 130 cells (zero, missing, 64 binades a sign),
+/// 32 cells of a binade, 32 of such a cell. A cell holds its lower end and not its upper one: [low, high).
 struct Cells {
     static constexpr std::size_t binades = 128;  ///< of both signs, ascending
     static constexpr std::size_t fan = 32;       ///< cells of a binade, and of such a cell

@@ -10,7 +10,7 @@
 namespace holdfast {
 
 /// What a person adds to every level of every column, in shares: a row of several adds its weight's part, so
-/// that all of them add no more (models/mathematics.md, column tree).
+/// that all of them add no more (models/privacy/mathematics.md, column tree).
 inline constexpr std::int64_t whole_person = std::int64_t{1} << 16;
 
 /// The persons of one column by cell of the last level, in shares. [Cells::count]
@@ -58,7 +58,7 @@ struct DrawnColumn {
 
 /// The frequent of the buckets 0, 1, …, 255 of hashed text, each with noise of its own: those above what
 /// noise alone passes in one of a hundred draws of so many columns, at most most_frequent_buckets of them,
-/// the greatest first; ascending (models/mathematics.md, hashed categories).
+/// the greatest first; ascending (models/privacy/mathematics.md, hashed categories).
 inline constexpr std::size_t counted_buckets = 256, most_frequent_buckets = 32;
 std::vector<std::size_t> draw_buckets(const ColumnCounts& counts, double sigma, std::size_t columns,
                                       RandomBits& bits);

@@ -29,7 +29,7 @@ struct MeasureRequest {
 };
 
 /// The noise that this pays for: normal, rounded to whole persons or shares of them
-/// (models/mathematics.md, measured count; column tree).
+/// (models/privacy/mathematics.md, measured count; column tree).
 struct MeasureLaw {
     double count_sigma = 0, sigma = 0;  ///< in persons; 0: not drawn
     Rational mu_squared = 0;            ///< of all draws together, exactly: no more than was asked for

@@ -10,7 +10,8 @@
 namespace holdfast {
 
 /// One number of the stable distances of a public file of queries, each of which moves by at most 1 between
-/// neighbours (models/mathematics.md, aggregates of distances): their sum, or one of them by its rank.
+/// neighbours (models/privacy/mathematics.md, aggregates of distances): their sum, or one of them by its
+/// rank.
 struct DistanceAggregate {
     static constexpr std::int64_t unit = 1 << 16;  ///< of a distance: what noise is rounded to
 

@@ -58,8 +58,8 @@ bool accepted(Word128 weight, RandomBits& bits) {
     return (draw_128_bits(bits) >> (128 - weight_bits)) < weight;
 }
 
-/// One pick (models/mathematics.md, permute and flip): a coin for every column, also behind the first that is
-/// accepted.
+/// One pick (models/privacy/mathematics.md, permute and flip): a coin for every column, also behind the first
+/// that is accepted.
 std::size_t pick(const std::vector<std::int64_t>& scores, const ProbabilityTable& table, RandomBits& bits) {
     const std::int64_t greatest = *std::max_element(scores.begin(), scores.end());
     std::vector<std::size_t> order(scores.size());

@@ -10,7 +10,7 @@
 namespace holdfast {
 
 // Which columns of a table tell its labels apart, chosen from the records under privacy
-// (models/mathematics.md, chosen columns).
+// (models/privacy/mathematics.md, chosen columns).
 
 /// What is asked for. All of it is public.
 struct FeatureRequest {

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 /// The persons of one column of text, a row each, by the name that the cell has there, in shares
-/// (models/mathematics.md, named categories).
+/// (models/privacy/mathematics.md, named categories).
 class NameCounts {
   public:
     /// names: different ones, whose places are counted; some may be nobody's.

@@ -10,8 +10,8 @@
 namespace holdfast {
 
 /// What a model is worth on held-out persons, from one noisy table of them: each person is in one cell
-/// (models/mathematics.md, score table). Of two classes a row is a bin of the lead of class 1, of more the
-/// class answered; a column is the true class.
+/// (models/privacy/mathematics.md, score table). Of two classes a row is a bin of the lead of class 1, of
+/// more the class answered; a column is the true class.
 struct ScoreTable {
     static constexpr std::size_t score_bins = 64;  ///< of width 1/4, the lower half answers class 0
 

@@ -1,5 +1,5 @@
 // PATE's confident aggregator: no answer unless many members seem to agree; then the greatest noisy count
-// (models/mathematics.md, confident aggregator).
+// (models/privacy/mathematics.md, confident aggregator).
 
 #include <algorithm>
 #include <cmath>

@@ -20,10 +20,9 @@ enum class DistanceUsed { stable, none, sparse };
 std::unique_ptr<const OutcomeLaw> make_flip_law(FlipTable table, int classes, DistanceUsed used);
 
 /// The least table after its entry `first`, of distance 0, that is (epsilon, delta)-private between equal
-/// labels (models/mathematics.md, stable randomised response), written for what is left over to each other
-/// class: Q(h+1) = max(0, e^-eps (Q -
-/// delta/(C-1)), (1 - e^eps s(h) - delta)/(C-1)), s = 1 - (C-1) Q. Ensures that Q(0) <= e^eps s(0), rounded
-/// up as it is: C (e^eps + C - 1) <= 2^128 (e^eps - 1) is enough.
+/// labels (models/privacy/mathematics.md, stable randomised response), written for what is left over to each
+/// other class: Q(h+1) = max(0, e^-eps (Q - delta/(C-1)), (1 - e^eps s(h) - delta)/(C-1)), s = 1 - (C-1) Q.
+/// Ensures that Q(0) <= e^eps s(0), rounded up as it is: C (e^eps + C - 1) <= 2^128 (e^eps - 1) is enough.
 FlipTable least_flip_table(const Integer& first, const Rational& epsilon, const Rational& delta, int classes,
                            std::int64_t cap);
 

@@ -1,4 +1,5 @@
-// PATE: the class of the greatest count of votes with normal noise (models/mathematics.md, gaussian argmax).
+// PATE: the class of the greatest count of votes with normal noise (models/privacy/mathematics.md, gaussian
+// argmax).
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@ namespace holdfast {
 
 /// Counts of votes with normal noise. A noisy count is round(2^u (count + X)), X normal with mean 0 and a
 /// standard deviation of at least `sigma`, u public: a function of count + X, so that it protects what count
-/// + X does (models/mathematics.md, exact normal). u is as large as numbers of 64 bits allow, so that two
-/// noisy counts agree with a probability of 2^-30 at most and no law shows it.
+/// + X does (models/privacy/mathematics.md, exact normal). u is as large as numbers of 64 bits allow, so that
+/// two noisy counts agree with a probability of 2^-30 at most and no law shows it.
 class GaussianCounts {
   public:
     /// Of counts in [0, members], members in [1, 2^20]; sigma in [2^-12, 2^50].

@@ -1,6 +1,6 @@
 // Label-only access as 001 publishes it: no noise where no record that is left out changes the label, else
 // the exponential mechanism of a utility that is 1 for the label. Each is private where it is used; which is
-// used depends on the records, and that is not paid for (models/mathematics.md, published access).
+// used depends on the records, and that is not paid for (models/privacy/mathematics.md, published access).
 
 #include "models/privacy/mechanisms/flip_law.hpp"
 #include "models/privacy/mechanisms/mechanism_info.hpp"

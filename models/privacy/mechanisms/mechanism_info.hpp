@@ -19,7 +19,7 @@ struct LawParameters {
 };
 
 /// All there is to know of a mechanism, in the one file that defines it: a row of the table
-/// (models/mathematics.md, mechanisms).
+/// (models/privacy/mathematics.md, mechanisms).
 /// Help, checks, guarantees and what the jobs offer are made from these; mechanism_list.cpp names them all.
 struct MechanismInfo {
     const char* name;

@@ -34,8 +34,9 @@ std::optional<Rational> a_little_below(const Rational& x, const Rational& p) {
     return std::nullopt;
 }
 
-/// The recursion of models/mathematics.md, stable Gauss: entries of each other class, `others` of them.
-/// Beside an entry goes a y with Phi(-y) >= the probability of moving at all, so that the next may be Phi(-y
+/// The recursion of models/privacy/mathematics.md, stable Gauss: entries of each other class, `others` of
+/// them. Beside an entry goes a y with Phi(-y) >= the probability of moving at all, so that the next may be
+/// Phi(-y
 /// - mu).
 FlipTable gauss_table(const Rational& mu, int others, std::int64_t cap) {
     const Rational scale(power_of_two(128));

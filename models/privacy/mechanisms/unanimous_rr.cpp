@@ -1,6 +1,6 @@
 // For a distance that joins leave-one-out votes with nested boxes: the label may differ from that of a
 // neighbour wherever either distance is 0, so the law begins uniform, and goes on as steeply as it may
-// (models/mathematics.md, joined distances).
+// (models/privacy/mathematics.md, joined distances).
 
 #include "models/privacy/mechanisms/flip_law.hpp"
 #include "models/privacy/mechanisms/mechanism_info.hpp"

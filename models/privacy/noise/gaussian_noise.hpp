@@ -10,7 +10,8 @@
 namespace holdfast {
 
 /// round(X) for X normal with mean 0 and standard deviation sigma, with exactly that law: k has probability
-/// Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), sigma the very double (models/mathematics.md, exact normal).
+/// Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), sigma the very double (models/privacy/mathematics.md, exact
+/// normal).
 ///
 /// Why a sum of integers plus this noise is as private as the Gaussian mechanism: sum + round(X) =
 /// round(sum + X), a function of sum + X alone. The noise stops at +-2^62, which no reader sees who clamps

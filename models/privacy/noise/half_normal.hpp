@@ -24,7 +24,7 @@ struct HalfNormal {
 
 /// The area under exp(-y^2/2), y >= 0, covered by 2^12 rectangles (slots) of one area, so that random bits
 /// choose one: a uniform point of the slots, if it lies under the curve, has an abscissa of the half-normal
-/// law, exactly (models/mathematics.md, exact normal).
+/// law, exactly (models/privacy/mathematics.md, exact normal).
 ///
 /// Up to 4 the slots are piled up in columns of width 1/16 until they reach over the curve. Most lie wholly
 /// under it: there is nothing to decide. The last slot is spread over what lies beyond 4: with probability

@@ -15,13 +15,13 @@ struct Exponential {
     Digits fraction;
 };
 
-/// By comparisons alone (von Neumann 1951; models/mathematics.md, discrete Laplace).
+/// By comparisons alone (von Neumann 1951; models/privacy/mathematics.md, discrete Laplace).
 Exponential draw_exponential(Words& words);
 
 /// Integers k with probability proportional to exp(-|k|/scale), exactly: what a vector of integers needs, in
 /// every coordinate, to be epsilon-differentially private where neighbours are at most epsilon * scale apart
-/// in the 1-norm (models/mathematics.md, discrete Laplace). It stops at +-2^62, which no reader sees who
-/// clamps the sum to +-2^61, as everybody does who adds it (GaussianNoise).
+/// in the 1-norm (models/privacy/mathematics.md, discrete Laplace). It stops at +-2^62, which no reader sees
+/// who clamps the sum to +-2^61, as everybody does who adds it (GaussianNoise).
 ///
 /// Bits and time depend on the bits alone, so on key and place: never on a record.
 class LaplaceNoise {

@@ -15,9 +15,9 @@
 namespace holdfast {
 
 /// What a vector of integers needs for (epsilon, delta)-differential privacy where neighbours are at most
-/// `sensitivity` apart in the 2-norm (models/mathematics.md, output noise): with delta > 0 Gaussian noise, of
-/// the least deviation that a single Gaussian mechanism may have; with delta = 0 Laplace noise for the 1-norm
-/// sqrt(values) * sensitivity.
+/// `sensitivity` apart in the 2-norm (models/privacy/mathematics.md, output noise): with delta > 0 Gaussian
+/// noise, of the least deviation that a single Gaussian mechanism may have; with delta = 0 Laplace noise for
+/// the 1-norm sqrt(values) * sensitivity.
 class OutputNoise {
   public:
     /// sensitivity > 0 in units, values > 0. Error (usage): epsilon <= 0, delta outside [0, 1), or noise

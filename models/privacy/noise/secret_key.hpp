@@ -63,8 +63,8 @@ class SecretKey {
 };
 
 /// The file of a key is overwritten, removed, its folder synced; nothing happens where there is none. (A file
-/// system that keeps old blocks, as snapshots do, may keep the key: models/mathematics.md, noise keys.)
-/// Error (output) where it cannot be removed.
+/// system that keeps old blocks, as snapshots do, may keep the key: models/privacy/mathematics.md, noise
+/// keys.) Error (output) where it cannot be removed.
 void destroy_key_file(const std::string& path);
 
 }  // namespace holdfast

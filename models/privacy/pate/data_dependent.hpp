@@ -10,8 +10,9 @@ namespace holdfast {
 
 /// Renyi divergence of order `order` > 1 of an answer about this dataset from that about any neighbour, at
 /// most: where one outcome is nearly sure here, it is nearly sure there (Papernot et al. 2018, theorem 6;
-/// models/mathematics.md, data-dependent cost). The mechanism is mu-Gaussian differentially private, and
-/// gives another outcome than the likeliest one with probability `otherwise` in [0, 1]. At most order mu^2/2.
+/// models/privacy/mathematics.md, data-dependent cost). The mechanism is mu-Gaussian differentially private,
+/// and gives another outcome than the likeliest one with probability `otherwise` in [0, 1]. At most order
+/// mu^2/2.
 double data_dependent_divergence(double order, double mu, double otherwise);
 
 /// What many answers of one mechanism cost where the votes were as they were. It depends on the votes: for

@@ -10,7 +10,7 @@ namespace holdfast {
 
 /// Expected fraction of `answers` queries that a session answers rightly, each drawn from those of `shares`
 /// whatever the others are: refused ones count as wrong, and so does everything behind the last refusal.
-/// Exact but for rounding (models/mathematics.md, expected session).
+/// Exact but for rounding (models/privacy/mathematics.md, expected session).
 double session_accuracy(const std::vector<DistanceShare>& shares, const SessionTerms& terms,
                         std::int64_t answers);
 

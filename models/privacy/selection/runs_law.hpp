@@ -10,7 +10,8 @@
 namespace holdfast {
 
 /// How many runs are made of which the best alone is released: a number K that stays secret, of a public law
-/// (models/mathematics.md, private selection; Papernot and Steinke 2022). Each run is mu-Gaussian private.
+/// (models/privacy/mathematics.md, private selection; Papernot and Steinke 2022). Each run is mu-Gaussian
+/// private.
 class RunsLaw {
   public:
     /// poisson: K may be 0, and nothing is released then. logarithmic and geometric: the negative binomials

@@ -9,8 +9,8 @@
 namespace holdfast {
 
 // A session: any number of answers without noise for one payment, until so many were refused
-// (models/mathematics.md, session). A threshold W in {0, …, width} is drawn once; a query of distance h draws
-// X, geometric, and is answered with its label if h - X >= W, else refused.
+// (models/privacy/mathematics.md, session). A threshold W in {0, …, width} is drawn once; a query of distance
+// h draws X, geometric, and is answered with its label if h - X >= W, else refused.
 
 /// What a session is opened with; public.
 struct SessionTerms {
