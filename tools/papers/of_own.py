@@ -163,6 +163,7 @@ def network(here):
 
 
 RADII = {"l2": (0.25, 0.5, 0.7, 1, 1.4), "linf": (0.0125, 0.025, 0.05, 0.1)}
+ATTACKED = {"l2": (0.5, 1), "linf": (0.025, 0.1)}
 # What a model learns, by which settings, and what certify is asked of it.
 SCATTERED = {f"scattering, radius {radius:g}": ("private_scattering", "l2", {
     "training.learning_rate": 10, **({
@@ -181,7 +182,8 @@ PROTOTYPE = {("mnist", 1, "scattering, radius 0.7"): (0.5, 0.753), ("mnist", 2, 
 
 
 def where_queries_move(here, data, few, way, epsilon, number):
-    """{"clean", "certified at r", "attacked at r"}: certified of all test records, or if smoothed of few; attacked of few."""
+    """{"clean", "certified at r", "attacked at r"}: certified of all test records, or if smoothed of few; the first of several
+    models is attacked, at few."""
     configuration, norm, settings, words = way
     classes = len(data.answer["classes"]["train"])
     records = rounded(data.answer["rows"]["train"])
@@ -196,16 +198,18 @@ def where_queries_move(here, data, few, way, epsilon, number):
     if configuration == "private_scattering" and data.answer["features"] % 3 == 0:
         side = math.isqrt(data.answer["features"] // 3)
         own["features.image"] = [3, side, side]
-    asked = ["certify", "--model", model, "--norm", norm, "--input-radius", ",".join(map(str, RADII[norm]))]
-    attack = ("--attack", "margin,pgd,apgd" if norm == "l2" else "pgd,apgd,square", "--attack-steps", here.small(20, 2))
+    def asked(radii, queries, *more):
+        return ["certify", "--model", model, "--norm", norm, "--input-radius", ",".join(map(str, radii)), "--queries", queries, *more]
+    attacks = ["--attack", "margin,pgd,apgd" if norm == "l2" else "pgd,apgd,square", "--attack-steps", here.small(20, 2),
+               "--attack-restarts", 1]
     answers = here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
                          ["train", "--data", data, "--out", run, "--ledger", ledger, *config(configuration), *sets(own)],
                          ["publish", "--run", run, "--ledger", ledger, "--out", model],
-                         [*asked, "--queries", few if words else (data, ":test"), *words],
-                         *([] if words else [[*asked, "--queries", few, *attack]])).answers
-    certified, attacked = answers[3], None if words else answers[4]
-    return {"clean": certified["clean"], **{f"certified at {row['radius']:g}": row["certified"] for row in certified["radii"]},
-            **({f"attacked at {row['radius']:g}": row["robust"] for row in attacked["radii"]} if attacked else {})}
+                         asked(RADII[norm], few if words else (data, ":test"), *words),
+                         *([] if words or number else [asked(ATTACKED[norm], few, *attacks)])).answers
+    return {"clean": answers[3]["clean"],
+            **{f"certified at {row['radius']:g}": row["certified"] for row in answers[3]["radii"]},
+            **{f"attacked at {row['radius']:g}": row["robust"] for answer in answers[4:] for row in answer["radii"]}}
 
 
 @entry("own", "Robust")
@@ -218,15 +222,16 @@ def robust(here):
             for name, way in here.small({**SCATTERED, **SMOOTHED, **PIXELS}, {
                     name: (SCATTERED | PIXELS)[name] for name in ("scattering, radius 1", "pixels, radius 0.05")}).items():
                 found = [where_queries_move(here, data, (some, "/some.h5:test"), way, epsilon, number) for number in range(here.small(3, 1))]
-                means = {key: statistics.mean(one[key] for one in found) for key in found[0]}
-                errors = {f"error of {key}": statistics.stdev(one[key] for one in found) / math.sqrt(len(found))
-                          for key in found[0] if len(found) > 1}
+                all_of = {key: [one[key] for one in found if key in one] for key in found[0]}
+                means = {key: statistics.mean(values) for key, values in all_of.items()}
+                errors = {f"error of {key}": statistics.stdev(values) / math.sqrt(len(values))
+                          for key, values in all_of.items() if len(values) > 1}
                 here.row(table=table, epsilon=epsilon, delta=1e-5, model=name, **means, **errors)
                 lines_of = best.setdefault((table, way[1], epsilon), {})
-                for kind in ("certified", "attacked"):
-                    if f"{kind} at {RADII[way[1]][0]:g}" in means:
+                for kind, radii in (("certified", RADII[way[1]]), ("attacked", ATTACKED[way[1]])):
+                    if f"{kind} at {radii[0]:g}" in means:
                         lines_of[f"{name}, {kind}"] = [(0, means["clean"]), *(
-                            (radius, means[f"{kind} at {radius:g}"]) for radius in RADII[way[1]])]
+                            (radius, means[f"{kind} at {radius:g}"]) for radius in radii)]
     for (table, norm, epsilon), series in best.items():
         here.draw(lines(f"{table}, epsilon {epsilon:g}, {norm}", "how far a query moves", "right", series))
     found = {(row["table"], row["epsilon"], row["model"]): row for row in here.rows}
