@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "kernels/base/error.hpp"
 #include "models/nets/dropout.hpp"
+#include "models/noisy/noise_copies.hpp"
 #include "models/training/archive.hpp"
 
 namespace holdfast {
@@ -61,19 +63,15 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
     const TrainingSettings& training = plan.settings.training;
-    const bool centred = plan.settings.noise.centre > 0;
-    if (plan.settings.robust.used() || centred || training.clips_after() || training.corrects_labels()) {
-        if (public_records.size() > 0)
-            throw Error(
-                ExitCode::usage,
-                "copies, centred inputs, means of rows and corrected labels are of private records alone",
-                "leave --public out",
-                plan.settings.robust.used() ? "robust.attack"
-                : centred                   ? "noise.centre"
-                : training.clips_after()    ? "training.clip_rows"
-                                            : "training.labels");
-        robust_sums_.emplace(plan, *records_, secrets.augment);
-    }
+    if (public_records.size() > 0 && (plan.settings.robust.used() || plan.settings.clips_one_vector()))
+        throw Error(ExitCode::usage,
+                    "copies, centred inputs, means of rows and corrected labels are of private records alone",
+                    "leave --public out",
+                    plan.settings.robust.used()      ? "robust.attack"
+                    : plan.settings.noise.centre > 0 ? "noise.centre"
+                    : training.clips_after()         ? "training.clip_rows"
+                                                     : "training.labels");
+    if (plan.settings.clips_one_vector()) robust_sums_.emplace(plan, *records_, secrets.augment);
     ensure(plan.backend->precision() == plan.settings.training.precision,
            "the backend has the precision of the settings");
 }
@@ -115,12 +113,30 @@ RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& tim
         times.sums += watch.lap();
         return sums;
     }
-    sums_.set_dropout(dropout_factors(plan_.network, static_cast<std::uint64_t>(plan_.settings.training.seed),
-                                      0, static_cast<std::uint64_t>(state_.step)));
+    return plan_.settings.robust.one_noise_copy() ? sums_of_copies(records.private_ones, ranks, times)
+                                                  : sums_by(sums_, records, ranks, times);
+}
+
+RobustStep NoisyTrainer::sums_by(GradientSums& sums_of, const StepRecords& records, const Communicator& ranks,
+                                 PhaseTimes& times) const {
+    sums_of.set_dropout(dropout_factors(plan_.network,
+                                        static_cast<std::uint64_t>(plan_.settings.training.seed), 0,
+                                        static_cast<std::uint64_t>(state_.step)));
     const Variant nominal{state_.parameters.data(), state_.parameters.data()};
-    const StepSums sums = sums_.of({&nominal, 1}, records, ranks, times);
+    const StepSums sums = sums_of.of({&nominal, 1}, records, ranks, times);
     const LevelSums& level = sums.levels.front();
     return {{level.lower.begin(), level.lower.end()}, sums.records, level.surely_correct};
+}
+
+RobustStep NoisyTrainer::sums_of_copies(std::span<const std::uint32_t> taken, const Communicator& ranks,
+                                        PhaseTimes& times) const {
+    const Records none = records_->none(),
+                  copies = noise_copies(*records_, taken, plan_.network.transform(),
+                                        plan_.settings.robust.noise, secrets_.augment, state_.step);
+    std::vector<std::uint32_t> all(copies.size());
+    std::iota(all.begin(), all.end(), 0);
+    GradientSums sums(plan_, copies, none);
+    return sums_by(sums, {all, {}}, ranks, times);
 }
 
 std::vector<std::int64_t> NoisyTrainer::noised(std::span<const std::int64_t> sums) const {

@@ -11,7 +11,7 @@
 #include "kernels/base/four_sums.hpp"
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
-#include "models/privacy/noise/secret_stream.hpp"
+#include "models/noisy/noise_copies.hpp"
 #include "models/robust/scattering_gradient.hpp"
 #include "models/training/wide_sums.hpp"
 
@@ -173,7 +173,7 @@ class RobustSums::Worker {
         for (std::int64_t copy = 0; copy < robust.copies; ++copy) {
             if (adversarial < 1) {
                 moved_ = x_;
-                if (robust.noise > 0) add_noise(bits);
+                if (robust.noise > 0) add_normal(bits, robust.noise, moved_);
                 add(moved_, truth, (1 - adversarial) / copies);
             }
             if (attacked) add(climb_.from(x_, truth, 0, word_of(bits), id), truth, adversarial / copies);
@@ -187,18 +187,6 @@ class RobustSums::Worker {
             drawn_label_by_logits(pass_.logits, evidence_, settings_.training.label_unit, by_logits_);
         }
         surrogate_.add_by_parameters(by_logits_, weight * weight_, pass_, gradient_);
-    }
-    /// Box and Muller; what is drawn beyond the range the network counts as its end.
-    void add_noise(SecretStream& bits) {
-        words_.resize(x_.size() + x_.size() % 2);
-        bits.fill(std::as_writable_bytes(std::span(words_)));
-        const auto uniform = [&](std::size_t i) { return static_cast<double>(words_[i] >> 11) * 0x1p-53; };
-        for (std::size_t i = 0; i < words_.size(); i += 2) {
-            const double length = settings_.robust.noise * std::sqrt(-2 * std::log(1 - uniform(i))),
-                         angle = 6.283185307179586 * uniform(i + 1);
-            moved_[i] += length * std::cos(angle);
-            if (i + 1 < x_.size()) moved_[i + 1] += length * std::sin(angle);
-        }
     }
     /// The cross-entropy of the leads that other classes have where the ball gives them most, of a linear
     /// network: its gradient.
@@ -262,7 +250,6 @@ class RobustSums::Worker {
     std::vector<double> gradient_;
     std::vector<std::int64_t> units_;
     std::vector<double> x_, moved_, by_logits_, seen_, leads_;
-    std::vector<std::uint64_t> words_;
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)

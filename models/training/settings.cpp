@@ -103,7 +103,8 @@ void check_robust(const Settings& settings) {
             refuse("nothing makes copies of records", "set robust.attack or robust.noise", "robust.attack");
         return;
     }
-    check_one_vector(settings, "copies of records", "leave section robust out", "network.loss");
+    if (settings.clips_one_vector())
+        check_one_vector(settings, "copies of records", "set robust.noise alone", "network.loss");
     if (settings.training.rows_of_persons() && !settings.training.clips_after())
         refuse("the copies of a person's rows are clipped together", "set training.clip_rows = \"after\"",
                "training.clip_rows");

@@ -111,6 +111,8 @@ struct RobustSettings {
     std::int64_t copies = 1;  ///< of either kind
     double noise = 0;         ///< standard deviation of noise copies, in units of the features
     bool used() const { return attack != "none" || noise > 0; }
+    /// One noise copy a record stands in its place, with a gradient as any other's.
+    bool one_noise_copy() const { return attack == "none" && noise > 0 && copies == 1; }
 };
 
 /// Section "convex": a model whose change by one record is bounded by convexity (models/mathematics.md,
@@ -176,12 +178,17 @@ struct Settings {
     /// which the others are made when they are asked for (models/mathematics.md, one step).
     std::vector<std::int64_t> kept_levels() const;
     bool noisy() const { return training.kind == "noisy"; }
+    /// Does a noisy training clip what no engine computes: means of copies or rows, and what is moved first?
+    bool clips_one_vector() const {
+        return (robust.used() && !robust.one_noise_copy()) || noise.centre > 0 || training.clips_after() ||
+               training.corrects_labels();
+    }
     bool poisoned() const { return certificate.relation == Relation::poison; }
     /// Of what no device computes: layers that are not dense, poisoned records, clips by scales, rows that
     /// weigh.
     bool host_only() const {
         return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows() ||
-               robust.used() || training.corrects_labels() || is_dpal();
+               robust.used() || clips_one_vector() || is_dpal();
     }
     bool is_convex() const { return training.kind == "convex"; }
     bool is_dpal() const { return training.kind == "dpal"; }

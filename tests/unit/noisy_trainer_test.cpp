@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/host_executed.hpp"
 #include "models/nets/dropout.hpp"
+#include "models/noisy/noise_copies.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "tests/support/quiet_communicator.hpp"
 #include "tests/support/secret_keys.hpp"
@@ -209,6 +210,52 @@ TEST(NoisyTrainer, GivesTheSameBytesThroughConvolutions) {
 }
 
 // The mask is a function of the seed and the step; whatever key and records, it is the same.
+/// One noise copy of a record is its own, whoever else is drawn, and is learnt as a record is: by the engine,
+/// through any layers, and as where copies are averaged.
+TEST(NoiseCopies, AreOfTheirRecordAndTheStepAndLearntInItsPlace) {
+    Settings settings = with_convolutions();
+    settings.training.batches = 1;
+    settings.robust.noise = 0.3;
+    check(settings);
+    const World run(settings);
+    const auto copies_of = [&](const std::vector<std::uint32_t>& indices, std::int64_t step) {
+        return noise_copies(run.records, indices, run.plan.network.transform(), 0.3, run.secrets.augment,
+                            step);
+    };
+    std::vector<std::uint32_t> all(run.records.size());
+    std::iota(all.begin(), all.end(), 0);
+    const Records copies = copies_of(all, 0), one = copies_of({7}, 0), later = copies_of({7}, 1);
+    double squares = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < 5; ++j)
+            squares += std::pow(copies.features.at(i, j) - run.records.features.at(i, j), 2);
+    }
+    EXPECT_NEAR(std::sqrt(squares / 1000), 0.3, 0.03);
+    for (std::size_t j = 0; j < 5; ++j) {
+        EXPECT_EQ(one.features.at(0, j), copies.features.at(7, j));
+        EXPECT_NE(one.features.at(0, j), later.features.at(0, j));
+    }
+    NoisyTrainer trainer = run.start();
+    World::step(trainer);
+    settings.robust = {};
+    NoisyTrainer of_copies = World(settings, copies).start();
+    World::step(of_copies);
+    EXPECT_EQ(trainer.state().parameters, of_copies.state().parameters);
+
+    Settings dense = some_settings();
+    dense.training.batches = 1;
+    dense.robust.noise = 0.3;
+    const World plain(dense, copies), robust(dense);
+    const std::vector<std::int64_t> start = NoisyTrainer::fresh_state(plain.plan).parameters,
+                                    sums = sums_at(plain, start, all),
+                                    averaged = RobustSums(robust.plan, robust.records, robust.secrets.augment)
+                                                   .of({start, {}, 0}, all, *make_serial_communicator())
+                                                   .sums;
+    const auto limit = static_cast<double>(plain.plan.gradient_scale().weight_units);
+    for (std::size_t p = 0; p < sums.size(); ++p)
+        EXPECT_NEAR(static_cast<double>(sums[p]), static_cast<double>(averaged[p]), 1e-4 * limit);
+}
+
 TEST(NoisyTrainer, LeavesOutWhatSeedAndStepSay) {
     Settings settings = with_convolutions();
     settings.noise.law = NoiseSettings::Law::none;
