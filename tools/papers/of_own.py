@@ -171,9 +171,10 @@ SCATTERED = {f"scattering, radius {radius:g}": ("private_scattering", "l2", {
     for radius in (0, 0.3, 0.5, 0.7, 1)}
 # The usual network of private MNIST (26010 parameters); rate, steps and centre of 50000 training images, the others asked.
 CONVOLUTIONS = '["conv 16 8x8 stride 2 padding 3","max_pool 2x2 stride 1","conv 32 4x4 stride 2","max_pool 2x2 stride 1","dense 32"]'
-SMOOTHED = {f"smoothed by {noise:g}": ("private_mnist", "l2", {
-    "network.hidden": [], "network.layers": CONVOLUTIONS, "network.input_shift": 0.5, "network.input_scale": 2,
-    "training.precision": "single", "training.epochs": 32, "training.learning_rate": 4, "robust.noise": noise},
+SMOOTHED = {f"smoothed by {noise:g}": (None, "l2", {
+    "network.layers": CONVOLUTIONS, "network.input_shift": 0.5, "network.input_scale": 2, "training.kind": "noisy",
+    "training.precision": "single", "training.epochs": 32, "training.batches": 16, "training.learning_rate": 4,
+    "clip.kind": "norm", "clip.norm_limit": 1, "noise.average": 0.3, "robust.noise": noise},
     ("--smoothing", noise, "--draws", 1000, "--service-key", (OUT, "/service.key"))) for noise in (0.25, 0.5)}
 PIXELS = {f"pixels, radius {radius:g}": ("private_mnist", "linf", {
     "network.hidden": [], "network.input_shift": 0, "network.input_scale": 1, "training.epochs": 60, "training.batches": 1,
@@ -211,7 +212,8 @@ def where_queries_move(here, data, few, way, epsilon, number):
     attacks = ["--attack", "margin,pgd,apgd" if norm == "l2" else "pgd,apgd,square", "--attack-steps", here.small(20, 2),
                "--attack-restarts", 1]
     answers = here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
-                         ["train", "--data", data, "--out", run, "--ledger", ledger, *config(configuration), *sets(own)],
+                         ["train", "--data", data, "--out", run, "--ledger", ledger, *(config(configuration) if configuration else ()),
+                          *sets(own)],
                          ["publish", "--run", run, "--ledger", ledger, "--out", model],
                          asked(RADII[norm], few if words else (data, ":test"), *words),
                          *([] if words or number else [asked(ATTACKED[norm], few, *attacks)])).answers
@@ -228,7 +230,7 @@ def robust(here):
         some = here.steps(["python", HALVES, "first", here.table(table), 1, here.small(500, 20), (OUT, "/some.h5")])
         for epsilon in here.small((1, 2, 3) if table == "mnist" else (1, 3), (3,)):
             for name, way in here.small({**SCATTERED, **PIXELS, **SMOOTHED}, {
-                    name: (SCATTERED | PIXELS)[name] for name in ("scattering, radius 1", "pixels, radius 0.05")}).items():
+                    name: (SCATTERED | PIXELS | SMOOTHED)[name] for name in ("scattering, radius 1", "pixels, radius 0.05", "smoothed by 0.5")}).items():
                 found = [where_queries_move(here, data, (some, "/some.h5:test"), way, epsilon, number) for number in range(here.small(3, 1))]
                 all_of = {key: [one[key] for one in found if key in one] for key in found[0]}
                 means = {key: statistics.mean(values) for key, values in all_of.items()}
