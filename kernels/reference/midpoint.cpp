@@ -1,18 +1,11 @@
 #include "kernels/reference/midpoint.hpp"
 
 #include <cmath>
-#include <limits>
+
+#include "kernels/base/next.hpp"
 
 namespace holdfast::midpoint {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-double up(double value) {
-    return std::nextafter(value, infinity);
-}
-double down(double value) {
-    return std::nextafter(value, -infinity);
-}
 
 struct Ball {
     double middle, radius;
@@ -20,7 +13,7 @@ struct Ball {
 Ball ball(double lower, double upper) {
     if (lower == upper) return {lower, 0.0};
     const double middle = lower + 0.5 * (upper - lower);
-    return {middle, up(std::max(upper - middle, middle - lower))};
+    return {middle, next_above(std::max(upper - middle, middle - lower))};
 }
 
 /// Sum of products of balls with its envelope: covers the rounding of the bound and of the run it bounds
@@ -34,23 +27,24 @@ class BallSum {
 
     void add(Ball a, Ball b) {
         middle_ += a.middle * b.middle;
-        const double widened_radius = up(b.radius + 2 * gamma_ * std::abs(b.middle));
+        const double widened_radius = next_above(b.radius + 2 * gamma_ * std::abs(b.middle));
         if (!nguyen_) {
-            radius_ += std::abs(a.middle) * widened_radius + a.radius * up(std::abs(b.middle) + b.radius);
+            radius_ +=
+                std::abs(a.middle) * widened_radius + a.radius * next_above(std::abs(b.middle) + b.radius);
             return;
         }
         const double a_turned = std::copysign(std::min(std::abs(a.middle), a.radius), a.middle),
                      b_turned = std::copysign(std::min(std::abs(b.middle), b.radius), b.middle);
         middle_ += a_turned * b_turned;
-        const double of_radii = up(a.radius * b.radius) - down(std::abs(a_turned * b_turned));
-        radius_ += std::abs(a.middle) * widened_radius + a.radius * std::abs(b.middle) + up(of_radii);
+        const double of_radii = next_above(a.radius * b.radius) - next_below(std::abs(a_turned * b_turned));
+        radius_ += std::abs(a.middle) * widened_radius + a.radius * std::abs(b.middle) + next_above(of_radii);
     }
     std::pair<double, double> bounds() const {
         constexpr double least_subnormal = 0x1p-1074;
         const double n = nguyen_ ? 8 * terms_ + 32 : 2 * terms_ + 8;
         const double lost = (nguyen_ ? 16 : 8) * terms_ * least_subnormal;
-        const double radius = up(up((1 + relative(n)) * radius_) + lost);
-        return {down(middle_ - radius), up(middle_ + radius)};
+        const double radius = next_above(next_above((1 + relative(n)) * radius_) + lost);
+        return {next_below(middle_ - radius), next_above(middle_ + radius)};
     }
 
   private:

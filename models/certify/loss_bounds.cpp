@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/next.hpp"
 #include "kernels/ops/correct_rule.hpp"
 
 namespace holdfast {
@@ -13,14 +14,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What rounds to nearest lies between these two of its result.
-double below(double nearest) {
-    return std::nextafter(nearest, -infinity);
-}
-double above(double nearest) {
-    return std::nextafter(nearest, infinity);
-}
 double outwards(double nearest, bool up) {
-    return up ? above(nearest) : below(nearest);
+    return up ? next_above(nearest) : next_below(nearest);
 }
 
 /// A value >= 0 that exp, log1p and `terms` sums of the C library made, each within 2 units in the last
@@ -29,7 +24,7 @@ double widened(double value, std::size_t terms, bool up) {
     const double part = static_cast<double>(terms + 16) * 0x1p-51;
     const double moved = up ? value * (1 + part) + std::numeric_limits<double>::min()
                             : value * (1 - part) - std::numeric_limits<double>::min();
-    return up ? above(moved) : std::max(0.0, below(moved));
+    return up ? next_above(moved) : std::max(0.0, next_below(moved));
 }
 
 /// log(1 + sum of exp(x)) of exponents x that are bounds already, towards `up`.
@@ -73,10 +68,10 @@ double of_softmax(std::span<const double> own, std::span<const double> others, s
 
 LossBounds of_squares(double lower, double upper, double target) {
     const double under = lower - target, over = upper - target;
-    const double farthest = above(std::max(std::abs(under), std::abs(over)));
+    const double farthest = next_above(std::max(std::abs(under), std::abs(over)));
     const double nearest =
-        under <= 0 && over >= 0 ? 0 : std::max(0.0, below(std::min(std::abs(under), std::abs(over))));
-    return {std::max(0.0, below(nearest * nearest)), above(farthest * farthest), 0, 0};
+        under <= 0 && over >= 0 ? 0 : std::max(0.0, next_below(std::min(std::abs(under), std::abs(over))));
+    return {std::max(0.0, next_below(nearest * nearest)), next_above(farthest * farthest), 0, 0};
 }
 
 }  // namespace
@@ -94,8 +89,8 @@ LossBounds loss_bounds(Loss loss, std::span<const double> lower, std::span<const
             const bool own = loss == Loss::one_vs_rest ? c == label : label == 1;
             const double best = of_sign(loss, own, lower[c], upper[c], false),
                          worst = of_sign(loss, own, lower[c], upper[c], true);
-            bounds.best = c == 0 ? best : std::max(0.0, below(bounds.best + best));
-            bounds.worst = c == 0 ? worst : above(bounds.worst + worst);
+            bounds.best = c == 0 ? best : std::max(0.0, next_below(bounds.best + best));
+            bounds.worst = c == 0 ? worst : next_above(bounds.worst + worst);
         }
     }
     const Correct correct = correct_of(lower.size(), label, lower.data(), upper.data(), 1);
@@ -119,13 +114,13 @@ LossBounds mean_of(std::span<const LossBounds> records) {
     LossBounds mean;
     if (records.empty()) return mean;
     for (const LossBounds& record : records) {
-        mean.best = std::max(0.0, below(mean.best + record.best));
-        mean.worst = above(mean.worst + record.worst);
+        mean.best = std::max(0.0, next_below(mean.best + record.best));
+        mean.worst = next_above(mean.worst + record.worst);
         mean.surely += record.surely;
         mean.possibly += record.possibly;
     }
     const auto count = static_cast<double>(records.size());
-    return {std::max(0.0, below(mean.best / count)), above(mean.worst / count), mean.surely / count,
+    return {std::max(0.0, next_below(mean.best / count)), next_above(mean.worst / count), mean.surely / count,
             mean.possibly / count};
 }
 

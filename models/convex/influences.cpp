@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "kernels/base/monotone_exp.hpp"
+#include "kernels/base/next.hpp"
 #include "kernels/ops/loss_rule.hpp"
 #include "models/convex/convex_reach.hpp"
 #include "models/training/iterate_average.hpp"
@@ -27,10 +28,6 @@ constexpr double most_squares = 2e9;
 /// What a chain of so many roundings is off, of the sizes it adds: gamma_n <= 2 n u.
 Upper chain(std::size_t terms) {
     return Upper::of_count(terms) * Upper(0x1p-52);
-}
-
-double below(double value) {
-    return std::nextafter(value, -never);
 }
 
 Upper length_of(std::span<const double> values) {
@@ -66,7 +63,7 @@ struct Slopes {
 
 /// Of the clamped derivative over all margins within so far of one.
 Slopes slopes_within(double margin, double within, bool positive, double limit) {
-    const double near = below(std::abs(margin) - within),
+    const double near = next_below(std::abs(margin) - within),
                  far = (Upper(std::abs(margin)) + Upper(within)).value(),
                  towards = positive ? margin : -margin;
     Slopes slopes{far > 600 ? 0 : slope_at(far) * (1 - slack), slope_at(std::max(near, 0.0)) * (1 + slack)};
@@ -263,12 +260,12 @@ Influences::Level Influences::level_of(std::size_t removed, const std::vector<Dr
         settings_.convex.box > 0 ? settings_.convex.box : parameter_value<double>(parameter_limit_units);
     for (int tries = 0; tries < most_tries; ++tries) {
         const Spectrum spectrum = spectrum_within(within, removed);
-        const double least = below(spectrum.least - spectrum.removed.value());
+        const double least = next_below(spectrum.least - spectrum.removed.value());
         if (!(least > 0)) return {};
         const Upper reach = pull / least, longest = Upper(1) / least,
                     stretch = min(metric_size_, sqrt(spectrum.greatest / settings_.training.l2)),
                     start = theta_ + stretch * reach;
-        const double shortest = below(1 / spectrum.greatest.value()),
+        const double shortest = next_below(1 / spectrum.greatest.value()),
                      middle = (shortest + longest.value()) / 2;
         const Upper half =
             max(Upper(longest.value() - middle), Upper(middle - shortest)) + Upper(longest.value() * 0x1p-50);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
+#include "kernels/base/next.hpp"
 #include "models/privacy/rational.hpp"
 
 namespace holdfast {
@@ -27,9 +27,7 @@ class Upper {
     friend Upper min(Upper a, Upper b) { return b.value_ < a.value_ ? b : a; }
 
   private:
-    static Upper raised(double nearest) {
-        return Upper(std::nextafter(nearest, std::numeric_limits<double>::infinity()));
-    }
+    static Upper raised(double nearest) { return Upper(next_above(nearest)); }
     double value_ = 0;
 };
 

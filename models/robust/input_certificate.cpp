@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/next.hpp"
 #include "kernels/base/threads.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
@@ -66,10 +67,10 @@ class LinearRows {
             const Upper moved = slopes_[label].moved + slopes_[j].moved;
             const Upper lost = Upper(2 * rounding_) * (sizes[label] + sizes[j] + mapped_ * moved) +
                                Upper(4 * underflow_) + mapped_ * both.moved;
-            const double gap = below(below(logits[label] - logits[j]) - lost.value());
+            const double gap = next_below(next_below(logits[label] - logits[j]) - lost.value());
             if (!(gap > 0)) return 0;
             const Upper slope = scale_ * (both.length + Upper(rounding_) * moved);
-            least = std::min(least, below(gap / slope.value()));
+            least = std::min(least, next_below(gap / slope.value()));
         }
         return std::max(least, 0.0);
     }
@@ -96,9 +97,6 @@ class LinearRows {
         return pairs_[high * (high - 1) / 2 + std::min(c, j)];
     }
     static constexpr std::size_t most_inputs = std::size_t{1} << 20;
-    static double below(double value) {
-        return std::nextafter(value, -std::numeric_limits<double>::infinity());
-    }
     /// |w_c - w_j|, or |w_c| where j = c, without the biases. Differences of integers are exact, and a
     /// conversion rounds once.
     Upper length(std::size_t c, std::size_t j) const {

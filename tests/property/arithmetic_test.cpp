@@ -14,7 +14,9 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/monotone_exp.hpp"
+#include "kernels/base/next.hpp"
 #include "kernels/base/random.hpp"
+#include "tests/support/effort.hpp"
 
 namespace holdfast {
 namespace {
@@ -78,7 +80,7 @@ TEST(MonotoneExp, ErrsBelowTwoToTheMinus52OnItsGrid) {
         const double error = std::abs(exact.relative_error(monotone_exp(x), x));
         worst = std::max(worst, error);
     };
-    for (int i = 0; i < 1000000; ++i) {
+    for (std::uint64_t i = 0; i < cases_of(300000); ++i) {
         const double range = i % 4 == 0 ? 700.0 : i % 4 == 1 ? 30.0 : i % 4 == 2 ? 1.0 : 0x1p-20;
         measure(on_grid(draws.uniform(-range, range)));
     }
@@ -101,7 +103,7 @@ TEST(MonotoneExp, RoundingTheArgumentCostsTwoToTheMinus41) {
     const auto measure = [&](double x) {
         worst = std::max(worst, std::abs(exact.relative_error(monotone_exp(x), x)));
     };
-    for (int i = 0; i < 300000; ++i) measure(draws.uniform(-700, 700));
+    for (std::uint64_t i = 0; i < cases_of(100000); ++i) measure(draws.uniform(-700, 700));
     for (int i = 0; i < 20000; ++i) {  // as far from the grid as can be
         measure((std::floor(draws.uniform(-1, 1) * 0x1p40) + 0.5) * grid_step);
         measure(draws.sign() * std::ldexp(draws.uniform(1, 2), -static_cast<int>(draws.below(1074))));
@@ -314,7 +316,7 @@ TEST(ParameterUnits, RoundToNearestAndStopAtTheLimit) {
 
 TEST(ParameterValue, OfAFloatIsRoundedOnceAndKeepsTheOrder) {
     Draws draws(16);
-    for (int i = 0; i < 1000000; ++i) {
+    for (std::uint64_t i = 0; i < cases_of(300000); ++i) {
         // About where neighbouring integers round to neighbouring floats, and anywhere.
         const std::int64_t near = (std::int64_t{1} << 24 << draws.below(37)) +
                                   static_cast<std::int64_t>(draws.below(200)) - 100,
@@ -326,6 +328,23 @@ TEST(ParameterValue, OfAFloatIsRoundedOnceAndKeepsTheOrder) {
                        half_ulp = static_cast<__int128>(
                            (std::nextafter(std::abs(value), HUGE_VALF) - std::abs(value)) * 0x1p49);
         ASSERT_LE(exact > computed ? exact - computed : computed - exact, half_ulp) << units;
+    }
+}
+
+TEST(NextAbove, IsTheNextDouble) {
+    Draws draws(18);
+    std::vector<double> values{0.0, -0.0, infinity, -infinity, std::nan("")};
+    for (const double size : {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()})
+        values.insert(values.end(), {size, -size});
+    for (int i = 0; i < 100000; ++i) values.push_back(std::bit_cast<double>(draws.bits()));
+    for (const double value : values) {
+        const double above = std::nextafter(value, infinity), below = std::nextafter(value, -infinity);
+        if (std::isnan(value)) {
+            ASSERT_TRUE(std::isnan(next_above(value)) && std::isnan(next_below(value)));
+        } else {
+            ASSERT_EQ(next_above(value), above) << value;
+            ASSERT_EQ(next_below(value), below) << value;
+        }
     }
 }
 
@@ -403,7 +422,7 @@ TEST(GradientGridOfFloats, FactoredProductsAreNeverTies) {
             const double value = std::ldexp(bits, std::ilogb(limit) - std::ilogb(bits)) * shrink;
             return make_odd(std::min(draws.below(8) == 0 ? greatest : static_cast<float>(value), greatest));
         };
-        for (int i = 0; i < 500000; ++i) {
+        for (std::uint64_t i = 0; i < cases_of(200000); ++i) {
             const auto delta = static_cast<float>(draws.sign()) * draw(delta_limit),
                        z = draw(activation_limit);
             const double in_units = static_cast<double>(delta) * z / static_cast<double>(grid.unit());

@@ -46,7 +46,7 @@ TEST_P(Attack, NoRecordAndNoMovedQueryTogetherChangeAStableLabel) {
     int found = 0;
     for (std::uint64_t seed = 1; seed <= problems / 2; ++seed) {
         total.add(attack_moved_queries(seed, 1, GetParam()));
-        if (seed <= 60) found += attack_moved_queries(seed, 8, GetParam()).violations.empty() ? 0 : 1;
+        if (found <= 5) found += attack_moved_queries(seed, 8, GetParam()).violations.empty() ? 0 : 1;
     }
     EXPECT_EQ(total.attacks, static_cast<std::int64_t>(problems / 2));
     EXPECT_EQ(joined(total), "");
@@ -66,7 +66,7 @@ TEST_P(Attack, NoPredictionOfARegressionLeavesItsInterval) {
 // reached.
 TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
     int found[2] = {};
-    for (std::uint64_t seed = 1; seed <= 80; ++seed)
+    for (std::uint64_t seed = 1; seed <= 80 && (found[1] <= 4 || found[0] <= 2); ++seed)
         found[seed % 2] += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
     EXPECT_GT(found[1], 4);
     EXPECT_GT(found[0], 2);
@@ -75,12 +75,12 @@ TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
 TEST_P(Attack, NoPersonOfSeveralRowsMovesMoreThanARecord) {
     AttackReport total;
     int found = 0;
-    for (std::uint64_t seed = 1; seed <= problems / 3; ++seed) {
+    for (std::uint64_t seed = 1; seed <= problems / 5; ++seed) {
         total.add(attack_persons(seed, 0, GetParam()));
-        if (seed <= 40) found += attack_persons(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+        if (found <= 2) found += attack_persons(seed, 1, GetParam()).violations.empty() ? 0 : 1;
     }
-    EXPECT_GT(total.attacks, 500);
-    EXPECT_GT(total.clipped_after, 100);
+    EXPECT_GT(total.attacks, 300);
+    EXPECT_GT(total.clipped_after, 80);
     EXPECT_EQ(joined(total), "");
     EXPECT_GT(total.tightness.at("add_remove per_epoch layers 1"), 0.99);
     EXPECT_GT(total.tightness.at("substitute per_batch layers 1"), 0.5);
@@ -93,7 +93,7 @@ TEST_P(Attack, OneStepHasABoxForEveryLevel) {
     int found = 0;
     for (std::uint64_t seed = 1; seed <= problems / 5; ++seed) {
         total.add(attack_one_step(seed, 0, GetParam()));
-        if (seed <= 40) found += attack_one_step(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+        if (found <= 5) found += attack_one_step(seed, 1, GetParam()).violations.empty() ? 0 : 1;
     }
     EXPECT_EQ(total.attacks, static_cast<std::int64_t>(5 * (problems / 5)));
     EXPECT_EQ(joined(total), "");

@@ -521,7 +521,7 @@ TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
     const Scattering map = small_map();
     std::mt19937_64 random(4);
     int beyond = 0;
-    for (int trial = 0; trial < 9; ++trial) {
+    for (int trial = 0; trial < 5; ++trial) {
         const std::vector<double> w = random_weights(map, random, trial);
         const std::vector<double> x = random_pixels(pixels_of_small, random);
         const double margin = (trial % 2 == 0 ? 0.02 : -0.02) * slope_of(map, w).by_image.value();
@@ -547,7 +547,7 @@ TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
                 beyond += changed ? 1 : 0;
         }
     }
-    EXPECT_GE(beyond, 4) << "ten times as far changes labels";
+    EXPECT_GE(beyond, 2) << "ten times as far changes labels";
 }
 
 /// Three classes, near where they meet: no attack succeeds within a radius, and those that follow the map's

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <random>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "kernels/base/error.hpp"
@@ -194,9 +193,6 @@ TYPED_TEST(Update, IsMonotoneAndKnowsNoCap) {
 struct Pair {
     std::int64_t changed, unchanged;
     unsigned acted;
-    bool operator<(const Pair& other) const {
-        return std::tie(changed, unchanged, acted) < std::tie(other.changed, other.unchanged, other.acted);
-    }
 };
 /// What the changed records of a step can do: who acts, and what their gradients add up to.
 struct Action {
@@ -227,15 +223,17 @@ std::int64_t walk(const std::vector<Step>& epoch, int epochs, int records, std::
     const std::int64_t most = Width<bits>::greatest - records * gamma;
     std::int64_t cases = 0;
     EpochResponses<bits> responses;
-    std::set<Pair> pairs;
-    for (std::int64_t theta = -limit; theta <= limit; ++theta) pairs.insert({theta, theta, 0});
+    std::vector<Pair> pairs;
+    for (std::int64_t theta = -limit; theta <= limit; ++theta) pairs.push_back({theta, theta, 0});
     for (std::size_t step = 0; step < epoch.size() * static_cast<std::size_t>(epochs); ++step) {
         const auto decay = epoch[step % epoch.size()].decay.template factor<bits>(),
                    gradient = epoch[step % epoch.size()].gradient.template factor<bits>();
         const bool first_of_epoch = step % epoch.size() == 0;
         responses.advance(decay, gradient, gamma, first_of_epoch);
         const std::int64_t radius = responses.radius();
-        std::set<Pair> next;
+        std::vector<Pair> next;
+        constexpr std::int64_t values = 2 * limit + 1;
+        std::vector<bool> met(static_cast<std::size_t>(values * values << records));
         for (const Pair& pair : pairs) {
             const unsigned acted = first_of_epoch ? 0 : pair.acted;
             for (std::int64_t sum = -most; sum <= most; ++sum) {
@@ -252,7 +250,11 @@ std::int64_t walk(const std::vector<Step>& epoch, int epochs, int records, std::
                                       << ", radius " << radius << " of one of " << records;
                         return -1;
                     }
-                    next.insert({changed, unchanged, acted | action.acting});
+                    const unsigned all = acted | action.acting;
+                    auto is_met = met[static_cast<std::size_t>(
+                        ((changed + limit) * values + unchanged + limit) << records | all)];
+                    if (!is_met) next.push_back({changed, unchanged, all});
+                    is_met = true;
                 }
             }
         }
