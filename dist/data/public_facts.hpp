@@ -14,8 +14,8 @@ namespace hdf5 {
 class File;
 }
 
-/// How the features were scaled: decides which guarantees may be claimed (mathematics.md, public constants).
-/// `measured`: by constants that were drawn from the records under privacy, and paid for.
+/// How the features were scaled: decides which guarantees may be claimed (models/mathematics.md, public
+/// constants). `measured`: by constants that were drawn from the records under privacy, and paid for.
 enum class Scaling { none, public_constants, private_data, unknown, measured };
 
 /// Where the ids come from: whether the other records keep theirs when one is added or removed. `given`:

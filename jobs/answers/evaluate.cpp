@@ -115,7 +115,9 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
     if (!by_answers) {
         text = "any number of answers, by the published parameters, have the nominal accuracy\n";
     } else if (!result["epsilons"].empty()) {
-        text += "expected private accuracy\n";
+        const bool refused = result["relation"] == "remove" || result["relation"] == "poison";
+        text += refused ? "no private answers, release refuses them: expected accuracy if it did not\n"
+                        : "expected private accuracy\n";
         text += printed("%-31s%-10s", "mechanism", "setting");
         for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
         text += "\n";

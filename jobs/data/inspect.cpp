@@ -31,7 +31,8 @@ std::string name_of_column(const DatasetInfo& info, std::size_t column) {
 
 /// The columns for which `chosen` holds: how many, and the first of them with their ranges.
 template <class Chosen>
-std::string list_columns(const DatasetStatistics& statistics, const std::string& title, Chosen chosen) {
+std::string list_columns(const DatasetStatistics& statistics, const std::string& title, Chosen chosen,
+                         const std::string& remedy = "") {
     std::string lines;
     std::size_t count = 0;
     for (std::size_t column = 0; column < statistics.features.size(); ++column) {
@@ -42,7 +43,7 @@ std::string list_columns(const DatasetStatistics& statistics, const std::string&
     }
     if (count > most_columns_listed)
         lines += "    … and " + std::to_string(count - most_columns_listed) + " more\n";
-    return "  " + title + ": " + std::to_string(count) + "\n" + lines;
+    return "  " + title + ": " + std::to_string(count) + (count > 0 ? remedy : "") + "\n" + lines;
 }
 
 std::string class_lines(const DatasetStatistics& statistics) {
@@ -78,6 +79,22 @@ std::string stored_type(const DatasetInfo& info) {
     return info.divisor == 1 ? "float32" : "uint8, divided by " + number(info.divisor);
 }
 
+const char* dealing_text(Dealt dealt) {
+    switch (dealt) {
+        case Dealt::no:
+            return "not this program";
+        case Dealt::given:
+            return "hash of the id";
+        case Dealt::content:
+            return "hash of the content";
+        case Dealt::row_number:
+            return "row numbers";
+        case Dealt::unknown:
+            break;
+    }
+    return "unknown";
+}
+
 /// What the file states of itself.
 std::string fact_lines(const DatasetInfo& info) {
     const std::string count =
@@ -89,7 +106,7 @@ std::string fact_lines(const DatasetInfo& info) {
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
            "\n  unit             " + name_of(info.unit) +
            (info.rows_at_most > 1 ? ", " + std::to_string(info.rows_at_most) + " rows at most" : "") +
-           "\n  dealt by         " + name_of(info.dealt) + "\n  population       " +
+           "\n  splits made by   " + dealing_text(info.dealt) + "\n  population       " +
            (info.population.empty() ? "not named" : info.population) + "\n  public range     " +
            text_of(info.range) + "\n";
 }
@@ -110,8 +127,9 @@ std::string as_text(const DatasetStatistics& statistics) {
     else
         text += "  duplicate ids    " + duplicate_id_text(statistics) + "\n";
     text += fact_lines(info);
-    text += list_columns(statistics, "columns outside [0, 1]",
-                         [](const auto& feature) { return feature.outside > 0; });
+    text += list_columns(
+        statistics, "columns outside [0, 1]", [](const auto& feature) { return feature.outside > 0; },
+        " (state ranges by import --scale)");
     text +=
         list_columns(statistics, "constant columns", [](const auto& feature) { return feature.constant(); });
     text += "  Guarantees\n";

@@ -74,8 +74,8 @@ void explain(const Request& request, const Context& context) {
     nlohmann::json object = json_of(shapes);
     object["model"] = digest;
     object["guarantee"] = model.guarantee;
-    context.print(
-        object, text_of(shapes) + (request.out.empty() ? "" : "pictures: " + request.out + "\n") + guarantee);
+    context.print(object, text_of(shapes) + (request.out.empty() ? "" : "pictures: " + request.out + "\n") +
+                              guarantee + "\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// holdfast train: an ensemble with boxes for every level.
+// holdfast train: a model, with boxes, with noise, or convex.
 //   holdfast train --config jobs/configs/quickstart.toml --data blobs.h5 --out run
 //   mpirun -n 4 holdfast train --data blobs.h5 --out run --set certificate.levels=100
 //   mpirun -n 2 holdfast train --data blobs.h5 --out run --backend cuda --transport nccl

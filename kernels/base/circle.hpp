@@ -12,8 +12,8 @@ struct CirclePoint {
 };
 
 /// Where a point of the unit circle stands after so many turns, any finite number: (cos, sin) of 2 pi turns
-/// up to 2^-51 each (mathematics.md, circle point). Correctly rounded operations alone: the same bytes on
-/// every machine, which a library's cos and sin are not.
+/// up to 2^-51 each (models/mathematics.md, circle point). Correctly rounded operations alone: the same bytes
+/// on every machine, which a library's cos and sin are not.
 HOLDFAST_PORTABLE inline CirclePoint circle_point(double turns) {
     using std::floor;
     using std::fma;

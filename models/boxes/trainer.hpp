@@ -15,7 +15,8 @@
 
 namespace holdfast {
 
-/// Abstract gradient training of one member over the records this rank holds (mathematics.md, enclosure).
+/// Abstract gradient training of one member over the records this rank holds (models/mathematics.md,
+/// enclosure).
 class MemberTrainer {
   public:
     /// Starts from `state`, which may be fresh_state() or a checkpoint's. The plan must outlive the trainer.

@@ -364,6 +364,7 @@ void state_boxes(const Settings& settings, Guarantee& claim) {
 
 }  // namespace
 
+// models/mathematics.md, enclosure; models/mathematics.md, nesting.
 RecordClaim certificate_claim(const Settings& settings, const DataFacts& facts) {
     RecordClaim claim = claim_about_records(
         std::string("for every k and every dataset at distance at most k, the parameters this program "

@@ -11,7 +11,7 @@ namespace holdfast {
 struct Vote {
     std::int32_t label;    ///< of N, as answers_of() gives it
     std::int64_t against;  ///< how many of the N_-i give another
-    /// 1: whichever one record is removed, the label stays; else 0 (mathematics.md, exact vote).
+    /// 1: whichever one record is removed, the label stays; else 0 (models/mathematics.md, exact vote).
     std::int64_t removal_distance() const { return against == 0 ? 1 : 0; }
 };
 

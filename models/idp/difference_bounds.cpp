@@ -1,5 +1,5 @@
-// Bounds of a network and its twin over a box (mathematics.md, difference propagation), compiled once an
-// instruction set. Forward, lanes are units; backward, lanes are what is bounded.
+// Bounds of a network and its twin over a box (models/mathematics.md, difference propagation), compiled once
+// an instruction set. Forward, lanes are units; backward, lanes are what is bounded.
 
 #include "models/idp/difference_bounds.hpp"
 

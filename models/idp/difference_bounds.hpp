@@ -50,14 +50,15 @@ struct BoxBounds {
 };
 
 /// Bounds of a network and its twin over boxes: difference propagation forward, linear bounds backward
-/// (mathematics.md, difference propagation). Not for two threads at once.
+/// (models/mathematics.md, difference propagation). Not for two threads at once.
 class DifferenceBounds {
   public:
     explicit DifferenceBounds(const PreparedNetwork& network);
     /// low, high: [inputs], within the twin's box.
     void bound(const Twin& twin, const double* low, const double* high, std::span<const BoundTarget> targets,
                const BoundRules& rules, BoxBounds& bounds);
-    /// Of the part of the box where its units have their signs, not of a hull (mathematics.md, unit splits).
+    /// Of the part of the box where its units have their signs, not of a hull (models/mathematics.md, unit
+    /// splits).
     void bound(const Twin& twin, const double* low, const double* high, std::span<const BoundTarget> targets,
                const BoundRules& rules, SplitBox& part, BoxBounds& bounds);
 

@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-/// What the program answers at one input, bit by bit (mathematics.md, label).
+/// What the program answers at one input, bit by bit (models/mathematics.md, label).
 struct ProgramAnswer {
     std::size_t label;
     double confidence;  ///< in that label: the least of its computed margins over the other classes

@@ -40,7 +40,7 @@ struct SearchRules {
 };
 
 /// What is known of the iDP deterministic bound of one class: the greatest confidence of N in it at an input
-/// where another network of the fleet gives another label (mathematics.md, leave-one-out bound).
+/// where another network of the fleet gives another label (models/mathematics.md, leave-one-out bound).
 struct ClassBound {
     double lower = 0;                    ///< attained at the witness; 0 without
     double upper = 0;                    ///< of what the program computes: rounded outward

@@ -52,11 +52,11 @@ struct TwinLayer {
     AlignedVector<double> bias_difference;
     PaddedMatrix radius;  ///< empty: one network
     AlignedVector<double> bias_radius;
-    /// What rounding takes off bounds of z and of d (mathematics.md, difference rounding).
+    /// What rounding takes off bounds of z and of d (models/mathematics.md, difference rounding).
     AlignedVector<double> value_error, difference_error;
 };
 
-/// A network to be compared with N, or the hull of several (mathematics.md, difference propagation).
+/// A network to be compared with N, or the hull of several (models/mathematics.md, difference propagation).
 class Twin {
   public:
     /// box: where inputs lie; precision: that the program computes in.

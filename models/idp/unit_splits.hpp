@@ -4,7 +4,7 @@
 
 namespace holdfast::verify {
 
-// What of unit splits (mathematics.md) goes unit by unit. False: no point of the box has those signs.
+// What of unit splits (models/mathematics.md) goes unit by unit. False: no point of the box has those signs.
 
 /// Narrows the intervals of z of layer l in w by the signs of units of N.
 bool give_signs(std::span<const UnitSplit> units, std::size_t l, DifferenceBounds::Workspace& w);

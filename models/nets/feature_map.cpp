@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 /// More than any row of at most 2^20 entries gains by rounding: a sum of squares in double is off by 2^-32,
-/// an entry rounded to double and then to float by 2^-23 (mathematics.md, norm of a mapped record).
+/// an entry rounded to double and then to float by 2^-23 (models/mathematics.md, norm of a mapped record).
 constexpr double margin = 1 + 0x1p-20;
 
 double largest(FeatureRange range) {

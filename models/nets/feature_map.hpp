@@ -17,11 +17,11 @@ namespace holdfast {
 using DerivedFeatures = std::variant<std::monostate, FeatureBins, FourierFeatures, FrozenPrefix, Scattering>;
 
 /// What records become before the network sees them: a public function of one record's features alone
-/// (mathematics.md, feature map). Columns come first, as InputTransform gives them, then what is derived of
-/// them; then the row is scaled to norm_limit, if it is longer. All of it is computed in double by correctly
-/// rounded operations in a fixed order, and each entry is rounded once to the precision of the records: the
-/// same bytes on every machine. As there, a value beyond the public range counts as its nearest end, and NaN
-/// as the low one.
+/// (models/mathematics.md, feature map). Columns come first, as InputTransform gives them, then what is
+/// derived of them; then the row is scaled to norm_limit, if it is longer. All of it is computed in double by
+/// correctly rounded operations in a fixed order, and each entry is rounded once to the precision of the
+/// records: the same bytes on every machine. As there, a value beyond the public range counts as its nearest
+/// end, and NaN as the low one.
 class FeatureMap {
   public:
     static constexpr std::size_t most_outputs = 1 << 20;

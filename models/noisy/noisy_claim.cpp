@@ -69,6 +69,7 @@ Settings settled_for_noise(const Settings& asked) {
     return settings;
 }
 
+// models/privacy/mathematics.md, noisy training; models/privacy/mathematics.md, Gaussian steps.
 RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts) {
     if (!has_noise(settings))
         return RecordClaim::not_private(

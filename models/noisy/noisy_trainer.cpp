@@ -77,7 +77,7 @@ NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
 }
 
 void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
-    const RobustStep sums = sums_of_step(ranks, times);
+    const NoisyStepSums sums = sums_of_step(ranks, times);
     Stopwatch watch;
     std::vector<std::int64_t> total = noised(sums.sums);
     const bool centred = plan_.settings.noise.centre > 0;
@@ -97,11 +97,11 @@ void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     if (done()) sums_.release();
 }
 
-RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& times) {
+NoisyStepSums NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& times) {
     const StepRecords records{sample_.of_step(state_.step), public_batches_.of_step(state_.step)};
     if (robust_sums_) {
         Stopwatch watch;
-        RobustStep sums =
+        NoisyStepSums sums =
             robust_sums_->of({state_.parameters, state_.centre, state_.step}, records.private_ones, ranks);
         times.sums += watch.lap();
         return sums;
@@ -110,8 +110,8 @@ RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& tim
                                                   : sums_by(sums_, records, ranks, times);
 }
 
-RobustStep NoisyTrainer::sums_by(GradientSums& sums_of, const StepRecords& records, const Communicator& ranks,
-                                 PhaseTimes& times) const {
+NoisyStepSums NoisyTrainer::sums_by(GradientSums& sums_of, const StepRecords& records,
+                                    const Communicator& ranks, PhaseTimes& times) const {
     sums_of.set_dropout(dropout_factors(plan_.network,
                                         static_cast<std::uint64_t>(plan_.settings.training.seed), 0,
                                         static_cast<std::uint64_t>(state_.step)));
@@ -121,8 +121,8 @@ RobustStep NoisyTrainer::sums_by(GradientSums& sums_of, const StepRecords& recor
     return {{level.lower.begin(), level.lower.end()}, sums.records, level.surely_correct};
 }
 
-RobustStep NoisyTrainer::sums_of_copies(std::span<const std::uint32_t> taken, const Communicator& ranks,
-                                        PhaseTimes& times) const {
+NoisyStepSums NoisyTrainer::sums_of_copies(std::span<const std::uint32_t> taken, const Communicator& ranks,
+                                           PhaseTimes& times) const {
     const Records none = records_->none(),
                   copies = noise_copies(*records_, taken, plan_.network.transform(),
                                         plan_.settings.robust.noise, secrets_.augment, state_.step);

@@ -61,12 +61,12 @@ class NoisyTrainer {
 
   private:
     /// Private sums of a step, and how many records they are of and have their label.
-    RobustStep sums_of_step(const Communicator& ranks, PhaseTimes& times);
-    RobustStep sums_by(GradientSums& sums_of, const StepRecords& records, const Communicator& ranks,
-                       PhaseTimes& times) const;
+    NoisyStepSums sums_of_step(const Communicator& ranks, PhaseTimes& times);
+    NoisyStepSums sums_by(GradientSums& sums_of, const StepRecords& records, const Communicator& ranks,
+                          PhaseTimes& times) const;
     /// Of one noise copy of each record that is taken.
-    RobustStep sums_of_copies(std::span<const std::uint32_t> taken, const Communicator& ranks,
-                              PhaseTimes& times) const;
+    NoisyStepSums sums_of_copies(std::span<const std::uint32_t> taken, const Communicator& ranks,
+                                 PhaseTimes& times) const;
     std::vector<std::int64_t> noised(std::span<const std::int64_t> sums) const;
     /// The mean of the inputs, of the noised sum of what each record adds of its own.
     std::vector<double> measured_centre(std::span<const std::int64_t> total) const;

@@ -289,8 +289,8 @@ std::vector<std::size_t> starts_of(std::span<const std::uint32_t> indices, const
 
 }  // namespace
 
-RobustStep RobustSums::of(const Start& start, std::span<const std::uint32_t> indices,
-                          const Communicator& ranks) const {
+NoisyStepSums RobustSums::of(const Start& start, std::span<const std::uint32_t> indices,
+                             const Communicator& ranks) const {
     const Point point(plan_, start);
     const std::size_t parameters = start.parameters.size();
     const std::vector<std::size_t> starts = starts_of(indices, records_);

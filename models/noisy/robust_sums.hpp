@@ -15,7 +15,7 @@
 namespace holdfast {
 
 /// What a step adds up on all ranks.
-struct RobustStep {
+struct NoisyStepSums {
     std::vector<std::int64_t> sums;  ///< [parameters], gradient grid units
     std::int64_t records = 0, correct = 0;
 };
@@ -41,8 +41,8 @@ class RobustSums {
 
     /// Collective over the ranks; indices: this rank's records of the step, of a person all rows, side by
     /// side.
-    RobustStep of(const Start& start, std::span<const std::uint32_t> indices,
-                  const Communicator& ranks) const;
+    NoisyStepSums of(const Start& start, std::span<const std::uint32_t> indices,
+                     const Communicator& ranks) const;
 
     /// What one record adds, or a person of these rows, [parameters] in grid units: of a 2-norm of at most
     /// Clip::weight_units().

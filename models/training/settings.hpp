@@ -15,8 +15,8 @@ namespace holdfast {
 template <typename Section>
 struct BasicOption;  // models/settings/option.hpp
 
-/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius); or
-/// what either leaves (mathematics.md, both budgets).
+/// How often k changed records act: in every batch, or once an epoch (models/mathematics.md, core and
+/// radius); or what either leaves (models/mathematics.md, both budgets).
 enum class ChargeRule { per_epoch, per_batch, both };
 const char* name_of(ChargeRule rule);
 enum class Normalise { expected, actual };

@@ -59,7 +59,7 @@ account --data longer.h5 --json > added.json || fail "one record more"
 release scaled scaled.h5 > scaled.json || fail "release of the scaled version"
 "$holdfast" release --queries-are-public --quiet --json --ledger ledger.db --run longer --queries queries.h5 --first 20 --epsilon 0.1 > longer.json || fail "release of the longer version"
 [ "$(field scaled.json spent_epsilon)/$(field longer.json spent_epsilon)" = 8.0/10.0 ] || fail "versions spend apart: $(cat scaled.json longer.json)"
-refused "nothing is left for any version" 6 '1 more do not fit.*no answer at this epsilon fits' release longer queries.h5
+refused "nothing is left for any version" 6 '1 more answers do not fit.*no answer at this epsilon fits' release longer queries.h5
 
 # 4. The same people under another name: no fresh budget, and no account is left behind.
 refused "the same records renamed" 3 "population 'ward'.*--population 'ward'" account --data renamed.h5 --budget 10

@@ -232,7 +232,7 @@ expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 
 expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --mechanism noisy_argmax
 expect "release: a threshold that nothing asks for" 2 'threshold.*confident_argmax' release --run whole --epsilon 0.1 --threshold 0.5
 expect "release: a dataset of no account" 2 'ledger\.db.*holdfast account' "$holdfast" release --queries-are-public --quiet --run plain --queries table.h5:train --ledger "$ledger" --epsilon 0.1
-expect "release: more than the budget" 6 'epsilon 10, .*20 more do not fit' release --run whole --epsilon 1
+expect "release: more than the budget" 6 'epsilon 10, .*20 more answers do not fit' release --run whole --epsilon 1
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out sparse --set "certificate.level_list=[2,5]" > /dev/null
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out removal --set certificate.relation=remove --set certificate.budget=per_batch > /dev/null
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out rump --set certificate.product=rump > /dev/null

@@ -2,7 +2,7 @@
 # models/mathematics.md and models/privacy/mathematics.md stay true of the tree: every lemma and theorem names its code
 # and its tests; every file named there exists; every test and every theorem of Coq named after a file is in it, and there
 # is no theorem in tests/proofs that is not named there, nor one without an example and a mutant; every name that a
-# comment cites ("mathematics.md, NAME") is a heading.
+# comment cites ("models/mathematics.md, NAME") is a heading of that document.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 documents=(models/mathematics.md models/privacy/mathematics.md)
@@ -74,6 +74,9 @@ for document in "${documents[@]}"; do
             print "$ARGV\t", lc($1), "\n" while m{\Q$ENV{document}\E, ([^).;:"\n]+)}g')
 done
 
+bare=$(grep -rnE '(^|[^/a-z_])mathematics\.md' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' \
+    kernels dist models jobs tests tools)
+[ -z "$bare" ] || fail "which document, models/mathematics.md or models/privacy/mathematics.md: $bare"
 names=$(names_of "${documents[@]}")
 [ -z "$(sort <<< "$names" | uniq -d)" ] || fail "two headings of one name: $(sort <<< "$names" | uniq -d)"
 ((files > 100 && tests > 100 && theorems > 30 && cited > 20)) ||

@@ -21,11 +21,17 @@ train 2 blocks run.grid=1x1x2
 train 3 levels run.grid=1x3x1
 for run in blocks levels; do [ "$(digest one)" = "$(digest $run)" ] || fail "$run has other boxes"; done
 
+# A count that is not the dataset's own is told.
+"$holdfast" train --config "$configs/poison.toml" --data blobs.h5 --out other --set network.hidden=[6] --set training.expected_records=3000 > /dev/null 2> err.txt
+grep -q 'training.expected_records = 3000, but the dataset states 300: steps divide by 3000' err.txt || fail "another count is not told: $(cat err.txt)"
+
 # 2. Distances: at most K, and no more against more poison.
 train 1 more poison.input_radius=1.5
 for run in one more; do "$holdfast" certify --quiet --json --run "$run" --queries blobs.h5:test > "$run.json" || fail "$run is not certified"; done
 "$holdfast" evaluate --quiet --json --run one --data blobs.h5:test --epsilon 1 > evaluation.json || fail "no evaluation"
 grep -q 'a neighbour.s record may differ by more' evaluation.json || fail "a mechanism claims privacy against poison"
+"$holdfast" evaluate --quiet --run one --data blobs.h5:test --epsilon 1 | grep -q '^no private answers, release refuses them' || fail "a table of private accuracy against poison"
+"$holdfast" report one --quiet --out one.html > /dev/null && grep -q 'records are poisoned within the stated limits' one.html || fail "the report does not say what is poisoned"
 
 # 3. Nothing is released.
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 10 --budget-delta 0.01 > /dev/null || fail "cannot open an account"

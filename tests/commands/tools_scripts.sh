@@ -80,6 +80,7 @@ says() { grep -q -- "$1" "$scratch/line" || fail "quickstart does not say '$1': 
 start_on_it
 says 'ATTENTION: ranges, categories and classes'
 says 'ATTENTION: no column names the records'
+says 'ATTENTION: every column but the label is learnt from.*--drop COLUMN'
 says 'ATTENTION: the count found stands in.*--expected-records N'
 says 'ATTENTION: no population is named.*ward_7'
 says 'holdfast import .*--population ward_7'

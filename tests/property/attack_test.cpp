@@ -1,4 +1,5 @@
-// A bounded run of tools/attack, bit by bit (models/mathematics.md, enclosure; mathematics.md, smoothness).
+// A bounded run of tools/attack, bit by bit (models/mathematics.md, enclosure; models/mathematics.md,
+// smoothness).
 
 #include "tools/checks/attack.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "models/robust/input_certificate.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -453,8 +454,9 @@ TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
         std::string::npos);
     Model mapped = model_with({}, 2, Loss::cross_entropy);
     mapped.features = FeatureMap(2, {}, {}, true, 1.0);
-    EXPECT_NE(error_of([&] { certify_boxes(mapped, *backend, radii, queries); }).message().find("no map"),
-              std::string::npos);
+    EXPECT_THAT(error_of([&] { certify_boxes(mapped, *backend, radii, queries); }).message(),
+                testing::AllOf(testing::HasSubstr("--model: "), testing::HasSubstr("no map"),
+                               testing::HasSubstr("--smoothing")));
     EXPECT_NE(error_of([&] { Attacker attacker(mapped, *backend, queries); }).message().find("no map"),
               std::string::npos);
 }

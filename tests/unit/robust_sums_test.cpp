@@ -96,7 +96,7 @@ struct Training {
     std::vector<std::int64_t> sums(const Records& records, std::int64_t step = 2) const {
         std::vector<std::uint32_t> all(records.size());
         std::iota(all.begin(), all.end(), 0);
-        const RobustStep of_step =
+        const NoisyStepSums of_step =
             RobustSums(plan, records, key).of({parameters, centre, step}, all, *make_serial_communicator());
         EXPECT_EQ(of_step.records, static_cast<std::int64_t>(records.size()));
         return of_step.sums;
@@ -462,7 +462,7 @@ TEST(RowsClippedAfter, APersonMoreAddsOneVectorWithinTheClip) {
                     return sums.of({training.parameters, training.centre, 2}, indices,
                                    *make_serial_communicator());
                 };
-                const RobustStep with = of(everybody), without = of(others);
+                const NoisyStepSums with = of(everybody), without = of(others);
                 const std::vector<std::int64_t> vector = training.vector_of_rows(all, mine);
                 EXPECT_EQ(difference(with.sums, without.sums), vector) << settings.robust.attack;
                 EXPECT_EQ(with.records, without.records + 1);

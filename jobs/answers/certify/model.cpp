@@ -260,7 +260,7 @@ void certify_model(const Context& context, ModelQuestion question) {
                                {"alpha", question.smoothing.alpha},     {"abstentions", abstentions}};
     context.print(object, text_of(question, radii, counts, all.size(), labelled) +
                               "robustness at the query: " + claim.text() +
-                              "\nprivacy of records: " + Guarantee::text_of(model.guarantee));
+                              "\nprivacy of records: " + Guarantee::text_of(model.guarantee) + "\n");
 }
 
 }  // namespace holdfast

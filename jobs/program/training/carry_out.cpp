@@ -51,6 +51,16 @@ void check_against_count(const Settings& settings) {
         refuse("ensemble.members", settings.ensemble.members, "lower it, or train on more records");
 }
 
+/// A configuration of another table, perhaps: both counts are public.
+void tell_other_count(const Context& context, const TrainingSettings& asked, const DatasetInfo& info) {
+    const auto stated = static_cast<std::int64_t>(info.expected_records);
+    if (asked.expected_records == 0 || stated == 0 || asked.expected_records == stated) return;
+    context.log->warn("training.expected_records = {}, but the dataset states {}: {} {}",
+                      asked.expected_records, stated,
+                      asked.normalise == Normalise::expected ? "steps divide by" : "the training counts on",
+                      asked.expected_records);
+}
+
 /// For the owner: another setting would be faster here.
 void tell_slow_integers(const Context& context, const Settings& settings, const std::string& backend) {
     const Arithmetic arithmetic = settings.training.arithmetic();
@@ -185,6 +195,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     context.world.give_up_after(how.stall_seconds);
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_facts(asked.settings, reader.info()));
+    tell_other_count(context, asked.settings.training, reader.info());
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
     const std::optional<Payment> payment = request.paid ? std::nullopt : kind.payment(settings, facts);

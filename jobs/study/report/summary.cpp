@@ -58,6 +58,7 @@ std::string how_good(const RunFiles& run) {
 std::string changed(const std::string& relation) {
     if (relation == "substitute") return "replaced by others";
     if (relation == "remove") return "left out";
+    if (relation == "poison") return "poisoned within the stated limits";
     return relation == "add_remove" ? "added or left out" : "changed";
 }
 

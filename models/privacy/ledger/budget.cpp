@@ -172,10 +172,12 @@ std::string balance(const Spending& spent) {
     const auto amounts = [](const Rational& epsilon, const Rational& delta) {
         return "epsilon " + decimal_text(epsilon) + ", delta " + decimal_text(delta);
     };
-    std::string text =
-        "the budget of this population is " + amounts(spent.budget.epsilon, spent.budget.delta) + "; " +
-        decimal_text(spent.epsilon) + " is spent on " + std::to_string(spent.answers) + " answers";
-    if (spent.payments > 0) text += " and " + std::to_string(spent.payments) + " payments";
+    std::string text = "the budget of this population is " +
+                       amounts(spent.budget.epsilon, spent.budget.delta) + "; " +
+                       decimal_text(spent.epsilon) + " is spent on ";
+    if (spent.answers > 0 || spent.payments == 0) text += std::to_string(spent.answers) + " answers";
+    if (spent.payments > 0)
+        text += (spent.answers > 0 ? " and " : "") + std::to_string(spent.payments) + " payments";
     return text;
 }
 
@@ -278,8 +280,8 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
     if (fits(budget, sums, cost, more)) return;
     const std::int64_t affordable = most_affordable(budget, sums, cost, more);
     throw Error(ExitCode::budget,
-                balance(spending_of(budget, sums)) + " and " + std::to_string(more) +
-                    " more do not fit: nothing was drawn",
+                balance(spending_of(budget, sums)) + "; " + std::to_string(more) +
+                    " more answers do not fit: nothing was drawn",
                 affordable > 0 ? "at this epsilon " + std::to_string(affordable) + " more do"
                                : "no answer at this epsilon fits any more",
                 database.path());
@@ -301,7 +303,7 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
     const Cost cost = cost_of_payment(budget, payment);
     if (fits(budget, sums, cost, 1)) return;
     throw Error(ExitCode::budget,
-                balance(spending_of(budget, sums)) + " and " + payment.mechanism + " at epsilon " +
+                balance(spending_of(budget, sums)) + "; " + payment.mechanism + " at epsilon " +
                     decimal_text(payment.epsilon) + ", delta " + decimal_text(payment.delta) +
                     " does not fit: nothing was charged",
                 left_of(budget, sums, cost), database.path());
