@@ -22,6 +22,11 @@
 #include "tests/support/selections.hpp"
 
 namespace holdfast {
+
+static void PrintTo(ChargeRule rule, std::ostream* out) {
+    *out << name_of(rule);
+}
+
 namespace {
 
 constexpr std::size_t record_count = 700;  // six panels, the last not full

@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "kernels/ops/panel_operations.hpp"
-#include "models/training/settings.hpp"
 
 // How parameters of tests are printed: else googletest shows their bytes, some of them addresses, and a
 // test's name differs from run to run.
@@ -14,9 +13,6 @@ inline void PrintTo(Precision precision, std::ostream* out) {
 }
 inline void PrintTo(const Arithmetic& arithmetic, std::ostream* out) {
     *out << name_of(arithmetic.precision) << " " << arithmetic.activation_bits;
-}
-inline void PrintTo(ChargeRule rule, std::ostream* out) {
-    *out << name_of(rule);
 }
 inline void PrintTo(const LayerShape& shape, std::ostream* out) {
     *out << shape.in << "x" << shape.out;

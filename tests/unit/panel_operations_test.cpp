@@ -20,7 +20,7 @@
 #include "tests/support/selections.hpp"
 
 namespace holdfast {
-namespace {
+namespace panel_operations_test {
 
 template <typename Real>
 using Panel = AlignedVector<Real>;
@@ -889,5 +889,5 @@ TEST(CorrectRule, IsWhatThePointsOfTheBoxPredict) {
     }
 }
 
-}  // namespace
+}  // namespace panel_operations_test
 }  // namespace holdfast
