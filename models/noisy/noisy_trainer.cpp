@@ -62,15 +62,6 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
-    const TrainingSettings& training = plan.settings.training;
-    if (public_records.size() > 0 && (plan.settings.robust.used() || plan.settings.clips_one_vector()))
-        throw Error(ExitCode::usage,
-                    "copies, centred inputs, means of rows and corrected labels are of private records alone",
-                    "leave --public out",
-                    plan.settings.robust.used()      ? "robust.attack"
-                    : plan.settings.noise.centre > 0 ? "noise.centre"
-                    : training.clips_after()         ? "training.clip_rows"
-                                                     : "training.labels");
     if (plan.settings.clips_one_vector()) robust_sums_.emplace(plan, *records_, secrets.augment);
     ensure(plan.backend->precision() == plan.settings.training.precision,
            "the backend has the precision of the settings");
@@ -89,14 +80,16 @@ void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     const NoisyStepSums sums = sums_of_step(ranks, times);
     Stopwatch watch;
     std::vector<std::int64_t> total = noised(sums.sums);
-    if (plan_.settings.noise.centre > 0 && state_.centre.empty()) {
+    const bool centred = plan_.settings.noise.centre > 0;
+    if (centred && state_.step == 0) {
         state_.centre = measured_centre(total);
     } else {
         update(std::move(total));
+        // At most 2^31 iterates (check of the settings), so no sum leaves an int64.
+        const std::int64_t learning = steps() - (centred ? 1 : 0);
+        if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, learning))
+            state_.average.add(state_.parameters);
     }
-    // At most 2^31 iterates (check of the settings), so no sum leaves an int64.
-    if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, steps()))
-        state_.average.add(state_.parameters);
     state_.metrics.push_back(StepMetrics::of_point(plan_.settings.training, state_.step, sums.records,
                                                    sums.correct, plan_.network.layers().size()));
     ++state_.step;

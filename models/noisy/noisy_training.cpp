@@ -36,12 +36,24 @@ class GroupNoisyTrainer final : public TrainerOf<NoisyTrainer> {
     const ProcessGrid& grid_;
 };
 
+void refuse_beside(const Records& public_records, const Settings& settings) {
+    if (public_records.size() == 0 || !(settings.robust.used() || settings.clips_one_vector())) return;
+    throw Error(ExitCode::usage,
+                "copies, centred inputs, means of rows and corrected labels are of private records alone",
+                "leave --public out",
+                settings.robust.used()            ? "robust.attack"
+                : settings.noise.centre > 0       ? "noise.centre"
+                : settings.training.clips_after() ? "training.clip_rows"
+                                                  : "training.labels");
+}
+
 class NoisyTraining final : public Training {
   public:
     NoisyTraining(const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
                   const SecretKey* run)
         : plan_(plan), public_records_(public_records), grid_(grid) {
         if (run != nullptr) secrets_.emplace(*run);
+        refuse_beside(public_records, plan.settings);
         const bool single = plan.backend->precision() == Precision::single_precision;
         const std::size_t parameters = plan.network.parameters();
         // Of a row that counts least, twice: rounding then takes no more than half of what a row may be.

@@ -150,9 +150,10 @@ class RobustSums::Worker {
         }
         return right;
     }
-    /// Of a length of 1 where they are noise.centre long.
+    /// Of the clip's length where they are noise.centre long; of a person, the mean of the rows.
     void add_inputs() {
-        const double weight = weight_ * settings_.clip.norm_limit / settings_.noise.centre;
+        const double part = of_.records_.rows_of_persons ? weight_ : 1,
+                     weight = part * settings_.clip.norm_limit / settings_.noise.centre;
         for (std::size_t i = 0; i < x_.size(); ++i)
             gradient_[i] += weight * surrogate_.transform().apply<double>(x_[i]);
     }

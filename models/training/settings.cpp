@@ -90,10 +90,14 @@ void check_one_vector(const Settings& settings, const std::string& what, const s
                    instead + ", or leave these out of network.layers", "network.layers");
     }
     const Loss loss = settings.network.resolved_loss();
-    if (settings.network.classes == 1 || loss == Loss::hinge || loss == Loss::huber)
+    if (settings.network.classes == 1 || loss == Loss::hinge || loss == Loss::huber ||
+        loss == Loss::one_vs_rest)
         refuse(what + " are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"", key);
     if (settings.training.precision != Precision::double_precision)
         refuse(what + " are learnt in double", "set training.precision = \"double\"", "training.precision");
+    if (settings.training.rows_of_persons() && !settings.training.clips_after())
+        refuse(what + " are of persons whose rows are clipped together", "set training.clip_rows = \"after\"",
+               "training.clip_rows");
 }
 
 void check_robust(const Settings& settings) {
@@ -170,6 +174,12 @@ void check_noisy(const Settings& settings) {
     }
     if (settings.noise.centre > 0) {
         check_one_vector(settings, "centred inputs", "set noise.centre = 0", "network.loss");
+        if (training.l1 > 0 || training.dampening > 0)
+            refuse("the bias follows what a centred step moves weights by, of a step as large as every other",
+                   "set training.l1 = 0 and training.dampening = 0, or noise.centre = 0", "noise.centre");
+        if (settings.noise.centre < 1e-6)
+            refuse("rows cut to so short a length say nothing of their mean",
+                   "set noise.centre to about the length of a row", "noise.centre");
         if (training.steps() < 2)
             refuse("the one step there is would measure the centre and learn nothing",
                    "set training.epochs or training.batches, or noise.centre = 0", "training.epochs");
@@ -675,7 +685,7 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
              "R: the first step measures, in place of a gradient, the mean of what the network reads, rows "
              "cut "
              "to a length of R, and all others are of inputs less it; 0: no step does",
-             &S::centre, at_least(0, 1e6))};
+             &S::centre, at_least(0, 1e4))};
 }
 
 std::vector<BasicOption<RobustSettings>> robust_options() {

@@ -83,6 +83,11 @@ digest() { grep -o '"digest": *"[0-9a-f]*"' "$1"; }
 "$holdfast" publish --quiet --run private --ledger ledger.db --out private.h5 > /dev/null || fail "not published"
 ask --model private.h5 --input-radius .05 > said.txt || fail "not certified"
 grep -q '^privacy of records: proved: .*(1, 1e-05)-differentially private' said.txt || fail "does not say how private: $(cat said.txt)"
+"$holdfast" account --quiet --ledger ledger.db --public blobs.h5:test > /dev/null || fail "no public records"
+spent() { "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --json | grep -o '"spent_epsilon":[0-9.]*'; }
+before=$(spent)
+"$holdfast" train "${noisy[@]}" --public blobs.h5:test --ledger ledger.db --out beside > /dev/null 2> err.txt && fail "learns the worst case of public records"
+grep -q 'of private records alone' err.txt && [ -n "$before" ] && [ "$(spent)" = "$before" ] && [ ! -e beside ] || fail "what is refused costs: $before $(spent) $(cat err.txt)"
 "$holdfast" train --quiet --data blobs.h5 --set robust.attack=pgd --out boxed > /dev/null 2> err.txt && fail "boxes learn copies"
 grep -q 'robust.attack belongs to training.kind = "noisy"' err.txt || fail "$(cat err.txt)"
 

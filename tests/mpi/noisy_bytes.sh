@@ -9,8 +9,9 @@ cd "$folder"
 "$holdfast" synth blobs --records 3000 --test 200 --seed 3 --out blobs.h5 --quiet > /dev/null
 "$holdfast" account --ledger ledger.db --data blobs.h5 --budget 3 --budget-delta 1e-4 --quiet > /dev/null
 dense=(--set network.hidden=[16,8])
-convolutions=(--set network.image=[1,2,3] --set 'network.layers=["conv 6 2x2 padding 1","max_pool 2x2 stride 1","dropout 0.3","conv 4 1x2","dense 8"]')
-for network in "1 dense" "16 dense" "16 convolutions"; do
+centred=(--set network.hidden=[8] --set noise.centre=4)
+convolutions=(--set robust.noise=0.2 --set network.image=[1,2,3] --set 'network.layers=["conv 6 2x2 padding 1","max_pool 2x2 stride 1","dropout 0.3","conv 4 1x2","dense 8"]')
+for network in "1 centred" "16 dense" "16 convolutions"; do
     read -r sampling layers <<< "$network"
     declare -n words=$layers
     train=("$holdfast" train --data blobs.h5 --ledger ledger.db --set training.kind=noisy --set clip.kind=norm "${words[@]}"

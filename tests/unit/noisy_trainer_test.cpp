@@ -238,7 +238,8 @@ TEST(NoiseCopies, AreOfTheirRecordAndTheStepAndLearntInItsPlace) {
     NoisyTrainer trainer = run.start();
     World::step(trainer);
     settings.robust = {};
-    NoisyTrainer of_copies = World(settings, copies).start();
+    const World unmoved(settings, copies);
+    NoisyTrainer of_copies = unmoved.start();
     World::step(of_copies);
     EXPECT_EQ(trainer.state().parameters, of_copies.state().parameters);
 

@@ -611,6 +611,17 @@ TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
             s.noise.centre = 1;
         },
         "centred inputs");
+    const auto not_centred = [&](void (*change)(Settings&), const char* words) {
+        Settings settings = settings_of("worst_case", 1);
+        settings.robust = {};
+        settings.noise.centre = 1;
+        change(settings);
+        EXPECT_NE(error_of([&] { check(settings); }).message().find(words), std::string::npos) << words;
+    };
+    not_centred([](Settings& s) { s.network.loss = "one_vs_rest"; }, "by the cross-entropy");
+    not_centred([](Settings& s) { s.training.rows_at_most = 3; }, "clipped together");
+    not_centred([](Settings& s) { s.training.l1 = 0.1; }, "as large as every other");
+    not_centred([](Settings& s) { s.noise.centre = 1e-9; }, "so short");
 }
 
 }  // namespace robust_sums_test
