@@ -454,7 +454,7 @@ TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
         std::string::npos);
     Model mapped = model_with({}, 2, Loss::cross_entropy);
     mapped.features = FeatureMap(2, {}, {}, true, 1.0);
-    EXPECT_THAT(error_of([&] { certify_boxes(mapped, *backend, radii, queries); }).message(),
+    EXPECT_THAT(error_of([&] { certify_boxes(mapped, *backend, radii, queries); }).what(),
                 testing::AllOf(testing::HasSubstr("--model: "), testing::HasSubstr("no map"),
                                testing::HasSubstr("--smoothing")));
     EXPECT_NE(error_of([&] { Attacker attacker(mapped, *backend, queries); }).message().find("no map"),
