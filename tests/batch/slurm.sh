@@ -11,7 +11,7 @@ require_slurm
 start_slurm 2 || exit 1
 
 # The reference backend gives the same bytes slowly enough to be caught in the middle.
-set=("network.hidden=[16,8]" training.epochs=90 training.expected_records=2000 certificate.levels=10 ensemble.members=4)
+set=("network.hidden=[16,8]" training.epochs=150 training.expected_records=2000 certificate.levels=10 ensemble.members=4)
 cat > job.toml << 'END'
 folder = "my study"
 data = "blobs.h5"
@@ -21,7 +21,7 @@ levels = 10
 epsilon = [0.5, 1]
 [set]
 "network.hidden" = [16, 8]
-"training.epochs" = 90
+"training.epochs" = 150
 "training.expected_records" = 2000
 "run.backend" = "reference"
 "run.checkpoint_steps" = 1

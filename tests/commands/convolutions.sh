@@ -49,7 +49,7 @@ refused() { # WORDS OPTIONS…
     "${train[@]}" --out refused "${@:2}" > /dev/null 2> err.txt
     [ $? = 2 ] && grep -q -e "$1" err.txt && [ ! -e refused ] || fail "not refused by \"$1\": $(cat err.txt)"
 }
-refused 'leave section robust out' --set robust.attack=fgsm --set robust.input_radius=0.1 --set network.loss=cross_entropy
+refused 'set robust.noise alone' --set robust.attack=fgsm --set robust.input_radius=0.1 --set network.loss=cross_entropy
 refused 'no_bias' --set 'network.layers=["conv 6 3x3 no_bias"]'
 refused 'network.image' --set "network.image=[1,11,12]"
 [ "$(spent)" = "$before" ] || fail "a refusal cost $(spent) after $before"

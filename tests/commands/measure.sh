@@ -102,8 +102,9 @@ open_account some some.h5 "${gdp[@]}"
 must measure --data some.h5 --ledger some.db --out some-measured.h5 --json
 [[ $(json out.txt 'o["bins"], [c["edges"] for c in o["columns"]] == [[]] * 3, 0.0399 < o["cost"]["mu_squared"] / 0.0719 < 0.31') == '0 True True' ]] ||
     fail "of few persons: $(<out.txt)"
-# 160 of them are below 32, five times the noise: now and then that is not enough to show them.
-[[ $(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and 0 <= o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16') == True ]] ||
+# 160 of them are below 32, five times the noise: now and then that is not enough to show them, or noise shows a cell that
+# is empty, next to 0.
+[[ $(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and -1e-3 <= o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16') == True ]] ||
     fail "the range of few persons: $(<out.txt)"
 must train --data some-measured.h5 --out some --ledger some.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.8 --set noise.delta=1e-5
 grep -q '^proved' out.txt || fail "ranges of few persons are not proved: $(<out.txt)"
