@@ -26,7 +26,7 @@ import json
 said = json.load(open("first.json"))
 assert abs(said["count"] - 6000) < 250 and said["expected_records"] == said["count"], said
 (age, amount, cold) = said["columns"]
-assert 8 <= age["range"][0] <= 28 and 78 < age["range"][1] <= 128, age
+assert -1 <= age["range"][0] <= 28 and 78 < age["range"][1] <= 128, age
 assert amount["range"][0] == 0 and 5000 < amount["range"][1] <= 16384, amount
 assert -32 <= cold["range"][0] <= -16 and 3 < cold["range"][1] <= 16, cold
 assert amount["edges"][0] == 2.0**-32, amount  # 0 has a bin of its own
@@ -102,9 +102,9 @@ open_account some some.h5 "${gdp[@]}"
 must measure --data some.h5 --ledger some.db --out some-measured.h5 --json
 [[ $(json out.txt 'o["bins"], [c["edges"] for c in o["columns"]] == [[]] * 3, 0.0399 < o["cost"]["mu_squared"] / 0.0719 < 0.31') == '0 True True' ]] ||
     fail "of few persons: $(<out.txt)"
-# 160 of them are below 32, five times the noise: now and then that is not enough to show them, or noise shows a cell that
-# is empty, next to 0.
-[[ $(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and -1e-3 <= o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16') == True ]] ||
+# 160 of them are below 32, five times the noise: now and then that is not enough to show them, and now and then noise shows
+# a cell below 0 that is empty, which the range then covers.
+[[ $(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16') == True ]] ||
     fail "the range of few persons: $(<out.txt)"
 must train --data some-measured.h5 --out some --ledger some.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.8 --set noise.delta=1e-5
 grep -q '^proved' out.txt || fail "ranges of few persons are not proved: $(<out.txt)"
