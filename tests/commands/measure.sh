@@ -21,18 +21,26 @@ once=$(spent one)
 cmp one.h5 again.h5 || fail "asked again, another dataset"
 [[ $(spent one) == "$once" && $once == *' 2' ]] || fail "asked again, charged again: $once, $(spent one)"
 [[ $(json first.json 'o["charged"]') == True && $(json again.json 'o["charged"]') == False ]] || fail "who was charged?"
-python3 - <<'PY' || fail "strange constants: $(<first.json)"
-import json
-said = json.load(open("first.json"))
+constants() {
+    python3 - "$1" <<'PY'
+import json, sys
+said = json.load(open(sys.argv[1]))
 assert abs(said["count"] - 6000) < 250 and said["expected_records"] == said["count"], said
 (age, amount, cold) = said["columns"]
-assert -1 <= age["range"][0] <= 28 and 78 < age["range"][1] <= 128, age
+assert 8 <= age["range"][0] <= 28 and 78 < age["range"][1] <= 128, age
 assert amount["range"][0] == 0 and 5000 < amount["range"][1] <= 16384, amount
 assert -32 <= cold["range"][0] <= -16 and 3 < cold["range"][1] <= 16, cold
 assert amount["edges"][0] == 2.0**-32, amount  # 0 has a bin of its own
 assert abs(said["cost"]["mu_squared"] / 0.0719 / 0.05 - 1) < 0.01, said
 assert 0.97 < said["left_for_training"]["epsilon"] < 0.98, said
 PY
+}
+# Once in a hundred draws noise shows a binade that is empty (column_tree.cpp, false_binades): then a second one decides.
+constants first.json || {
+    open_account anew raw.h5 "${gdp[@]}"
+    must measure --data raw.h5 --ledger anew.db --out anew.h5 --json
+    constants out.txt
+} || fail "strange constants, twice: $(<first.json) $(<out.txt)"
 "$holdfast" inspect one.h5:train --quiet | tr -s ' ' >facts.txt
 grep -q 'public count [0-9]*, measured and paid for' facts.txt && grep -q 'drawn from the records under privacy' facts.txt ||
     fail "the dataset does not say what was measured: $(<facts.txt)"
@@ -98,15 +106,18 @@ refused 6 'nothing but the count was charged' measure --data uncounted.h5 --ledg
 # Of few, ranges alone, by noise on one level and for a larger share.
 head -n 801 ward.csv >some.csv
 import some.csv some.h5 --id id --expected-records 800
-open_account some some.h5 "${gdp[@]}"
-must measure --data some.h5 --ledger some.db --out some-measured.h5 --json
+# 160 of them are below 32, five times the noise: now and then that is not enough to show them; and once in 22 draws noise
+# shows a run of cells below 0, which are empty (17 and 19 of 400). Three draws do not all do so.
+for few in some few-again few-at-last; do
+    open_account $few some.h5 "${gdp[@]}"
+    must measure --data some.h5 --ledger $few.db --out $few-measured.h5 --json
+    drawn=$(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and 0 <= o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16')
+    [[ $drawn == True ]] && break
+done
+[[ $drawn == True ]] || fail "the range of few persons: $(<out.txt)"
 [[ $(json out.txt 'o["bins"], [c["edges"] for c in o["columns"]] == [[]] * 3, 0.0399 < o["cost"]["mu_squared"] / 0.0719 < 0.31') == '0 True True' ]] ||
     fail "of few persons: $(<out.txt)"
-# 160 of them are below 32, five times the noise: now and then that is not enough to show them, and now and then noise shows
-# a cell below 0 that is empty, which the range then covers.
-[[ $(json out.txt 'abs(o["column_sigma"] - 32.3) < 1 and o["columns"][0]["range"][0] <= 32 and 128 <= o["columns"][0]["range"][1] <= 2**16') == True ]] ||
-    fail "the range of few persons: $(<out.txt)"
-must train --data some-measured.h5 --out some --ledger some.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.8 --set noise.delta=1e-5
+must train --data $few-measured.h5 --out some --ledger $few.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.8 --set noise.delta=1e-5
 grep -q '^proved' out.txt || fail "ranges of few persons are not proved: $(<out.txt)"
 import ward.csv rows.h5
 open_account rows rows.h5 "${gdp[@]}"
