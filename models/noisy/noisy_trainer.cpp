@@ -81,7 +81,7 @@ void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     Stopwatch watch;
     std::vector<std::int64_t> total = noised(sums.sums);
     const bool centred = plan_.settings.noise.centre > 0;
-    if (centred && state_.step == 0) {
+    if (centred && state_.centre.empty()) {
         state_.centre = measured_centre(total);
     } else {
         update(std::move(total));

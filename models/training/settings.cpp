@@ -81,6 +81,12 @@ void check_noisy_layers(const NetworkSettings& network) {
     }
 }
 
+void check_rows_together(const Settings& settings, const std::string& what) {
+    if (settings.training.rows_of_persons() && !settings.training.clips_after())
+        refuse(what + " are of persons whose rows are clipped together", "set training.clip_rows = \"after\"",
+               "training.clip_rows");
+}
+
 /// What is clipped as one vector is computed by the host, of dense layers and the cross-entropy.
 void check_one_vector(const Settings& settings, const std::string& what, const std::string& instead,
                       const char* key) {
@@ -95,9 +101,7 @@ void check_one_vector(const Settings& settings, const std::string& what, const s
         refuse(what + " are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"", key);
     if (settings.training.precision != Precision::double_precision)
         refuse(what + " are learnt in double", "set training.precision = \"double\"", "training.precision");
-    if (settings.training.rows_of_persons() && !settings.training.clips_after())
-        refuse(what + " are of persons whose rows are clipped together", "set training.clip_rows = \"after\"",
-               "training.clip_rows");
+    check_rows_together(settings, what);
 }
 
 void check_robust(const Settings& settings) {
@@ -109,9 +113,7 @@ void check_robust(const Settings& settings) {
     }
     if (settings.clips_one_vector())
         check_one_vector(settings, "copies of records", "set robust.noise alone", "network.loss");
-    if (settings.training.rows_of_persons() && !settings.training.clips_after())
-        refuse("the copies of a person's rows are clipped together", "set training.clip_rows = \"after\"",
-               "training.clip_rows");
+    check_rows_together(settings, "copies of records");
     const bool scattered = settings.features.map == FeatureSettings::Map::scattering &&
                            robust.attack == "worst_case" && robust.norm == "l2";
     if ((settings.features.map != FeatureSettings::Map::none && !scattered) ||
@@ -682,9 +684,8 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
         real("average", "fraction of the last steps whose parameters are averaged; 0: the last alone",
              &S::average, at_least(0, 1)),
         real("centre",
-             "R: the first step measures, in place of a gradient, the mean of what the network reads, rows "
-             "cut "
-             "to a length of R, and all others are of inputs less it; 0: no step does",
+             "R: the first step measures, in place of a gradient, the mean of what the network reads, "
+             "rows cut to a length of R, and all others are of inputs less it; 0: no step does",
              &S::centre, at_least(0, 1e4))};
 }
 
