@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "kernels/base/error.hpp"
-#include "kernels/base/four_sums.hpp"
+#include "kernels/base/sixteen_sums.hpp"
 #include "kernels/cpu/cpu.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
@@ -24,7 +24,7 @@ void add_noise(const std::vector<double>& noise, std::size_t rows, double* to) {
 }
 
 double dot(const double* a, const double* b) {
-    return in_four_sums(height, [&](std::size_t r) { return a[r] * b[r]; });
+    return in_sixteen_sums(height, [&](std::size_t r) { return a[r] * b[r]; });
 }
 
 double sign_of(double value) {

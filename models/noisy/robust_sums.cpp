@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "kernels/base/error.hpp"
-#include "kernels/base/four_sums.hpp"
+#include "kernels/base/sixteen_sums.hpp"
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "models/noisy/noise_copies.hpp"
@@ -86,14 +86,22 @@ struct RobustSums::Point {
           centre(start.centre),
           measures(plan.settings.noise.centre > 0 && centre.empty()),
           step(start.step) {
-        if (plan.settings.robust.attack == "worst_case" && !measures)
-            directions = directions_of(plan, start.parameters);
+        if (plan.settings.robust.attack != "worst_case" || measures) return;
+        moves = directions_of(plan, start.parameters);
+        const double radius = radius_at(plan.settings, step) * plan.network.transform().scale;
+        for (double& entry : moves) entry *= radius;
+        const std::size_t classes = plan.network.classes(), columns = plan.network.inputs();
+        for (std::size_t pair = 0; pair < classes * classes; ++pair)
+            gains.push_back(
+                surrogate.rise(pair % classes, pair / classes, {&moves[pair * columns], columns}));
     }
     Surrogate surrogate;
     const std::vector<double>& centre;
     bool measures;
     std::int64_t step;
-    std::vector<double> directions;  // of the worst case
+    /// Of the worst case, for every label y and class j: what the ball adds to the values that the network
+    /// reads to bring j before y, [columns], and to the lead of j.
+    std::vector<double> moves, gains;
 };
 
 /// One thread's vectors, at the parameters of a step.
@@ -190,29 +198,25 @@ class RobustSums::Worker {
         surrogate_.add_by_parameters(by_logits_, weight * weight_, pass_, gradient_);
     }
     /// The cross-entropy of the leads that other classes have where the ball gives them most, of a linear
-    /// network: its gradient.
+    /// network whose forward pass is done: its gradient.
     void add_worst_case(std::size_t truth) {
-        const Network& network = of_.plan_.network;
-        const std::size_t classes = network.classes(), columns = network.inputs();
-        seen_.resize(classes * columns);
+        const std::size_t classes = pass_.logits.size(), columns = pass_.values[0].size();
         leads_.assign(classes, 0);
-        for (std::size_t c = 0; c < classes; ++c) {
-            if (c == truth) continue;
-            const double* direction = &point_.directions[(truth * classes + c) * columns];
-            double* seen = &seen_[c * columns];
-            for (std::size_t i = 0; i < columns; ++i)
-                seen[i] = surrogate_.transform().apply<double>(x_[i] + radius_ * direction[i]);
-            leads_[c] = surrogate_.lead(c, truth, {seen, columns});
-        }
+        for (std::size_t c = 0; c < classes; ++c)
+            if (c != truth)
+                leads_[c] = pass_.logits[c] - pass_.logits[truth] + point_.gains[truth * classes + c];
         cross_entropy_by_logits(leads_, truth, by_logits_);
-        double* of_truth = &gradient_[truth * (columns + 1)];
+        const double* const values = pass_.values[0].data();
+        double* const of_truth = &gradient_[truth * (columns + 1)];
         for (std::size_t c = 0; c < classes; ++c) {
             if (c == truth) continue;
-            const double share = weight_ * by_logits_[c], *seen = &seen_[c * columns];
-            double* row = &gradient_[c * (columns + 1)];
+            const double share = weight_ * by_logits_[c],
+                         *move = &point_.moves[(truth * classes + c) * columns];
+            double* const row = &gradient_[c * (columns + 1)];
             for (std::size_t i = 0; i < columns; ++i) {
-                row[i] += share * seen[i];
-                of_truth[i] -= share * seen[i];
+                const double part = share * (values[i] + move[i]);
+                row[i] += part;
+                of_truth[i] -= part;
             }
             row[columns] += share;
             of_truth[columns] -= share;
@@ -222,11 +226,11 @@ class RobustSums::Worker {
     void clip() {
         const std::size_t size = gradient_.size();
         const double norm =
-            std::sqrt(in_four_sums(size, [&](std::size_t p) { return gradient_[p] * gradient_[p]; }));
+            std::sqrt(in_sixteen_sums(size, [&](std::size_t p) { return gradient_[p] * gradient_[p]; }));
         if (!std::isfinite(norm)) return std::fill(units_.begin(), units_.end(), 0);
         const double factor = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_;
         constexpr double middle = 0x1.8p52;  // entries are below 2^25 in size: adding it rounds to integers
-        const double squares = in_four_sums(size, [&](std::size_t p) {  // exact: below 2^53
+        const double squares = in_sixteen_sums(size, [&](std::size_t p) {  // exact: below 2^53
             const double shifted = gradient_[p] * factor + middle, whole = shifted - middle;
             units_[p] = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle);
             return whole * whole;
@@ -250,7 +254,7 @@ class RobustSums::Worker {
     Surrogate::Pass pass_;
     std::vector<double> gradient_;
     std::vector<std::int64_t> units_;
-    std::vector<double> x_, moved_, by_logits_, seen_, leads_;
+    std::vector<double> x_, moved_, by_logits_, leads_;
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
-#include "kernels/base/four_sums.hpp"
 #include "kernels/base/monotone_exp.hpp"
+#include "kernels/base/sixteen_sums.hpp"
 #include "models/idp/plain_network.hpp"
 
 namespace holdfast {
@@ -119,11 +119,10 @@ void Surrogate::add_by_parameters(std::span<const double> by_logits, double weig
     ensure(end == sums.data(), "the parameters of a dense network");
 }
 
-double Surrogate::lead(std::size_t c, std::size_t j, std::span<const double> seen) const {
+double Surrogate::rise(std::size_t c, std::size_t j, std::span<const double> move) const {
     const Layer& rows = layers_.back();
     const double *w_c = &rows.by_output[c * rows.in], *w_j = &rows.by_output[j * rows.in];
-    return rows.bias[c] - rows.bias[j] +
-           in_four_sums(rows.in, [&](std::size_t i) { return (w_c[i] - w_j[i]) * seen[i]; });
+    return in_sixteen_sums(rows.in, [&](std::size_t i) { return (w_c[i] - w_j[i]) * move[i]; });
 }
 
 namespace {

@@ -42,9 +42,9 @@ class Surrogate {
     void add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
                            std::span<double> sums) const;
 
-    /// Of a network without hidden layers: how far the logit of class c is above that of class j where it
-    /// sees [features] such values.
-    double lead(std::size_t c, std::size_t j, std::span<const double> seen) const;
+    /// Of a network without hidden layers: how far the logit of class c rises above that of class j where the
+    /// [features] values that it reads move by so much.
+    double rise(std::size_t c, std::size_t j, std::span<const double> move) const;
 
   private:
     struct Layer {
