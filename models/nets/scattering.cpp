@@ -6,13 +6,13 @@
 #include "kernels/base/circle.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/monotone_exp.hpp"
+#include "kernels/base/residues.hpp"
 
 namespace holdfast {
 namespace {
 
 using Filters = ScatteringFilters;
-using cyclic::Half;
-using cyclic::Whole;
+namespace lanes = cpu::wave_lanes;
 constexpr std::size_t side = Filters::side, half = Filters::half, angles = Filters::angles;
 constexpr std::size_t margin = 2;  ///< of an image on the torus; it is seen at every fourth row from there
 constexpr double low_pass_width = 3.2;    ///< of its Gaussian, in pixels
@@ -83,73 +83,46 @@ Filters filters() {
     return made;
 }
 
-/// Their transforms.
-struct Transformed {
-    struct Wavelet {
-        Whole real, imaginary;
-    };
-    std::array<Wavelet, angles> fine, coarse;
+/// What the kernels take: transforms of the wavelets, and of each position seen the low pass of a row.
+struct Bank {
+    lanes::Filters fine, coarse;
+    lanes::Windows<side> low;
+    lanes::Windows<half> low_half;
 };
 
-const Transformed& transformed() {
-    static const Transformed all = [] {
-        Transformed made{};
-        const auto of = [](const Filters::Wavelet& wavelet) {
-            return Transformed::Wavelet{cyclic::filter_of(wavelet.real),
-                                        cyclic::filter_of(wavelet.imaginary)};
-        };
+lanes::Filters transformed(const std::array<Filters::Wavelet, angles>& wavelets) {
+    constexpr std::uint64_t inverse = residues::power(side * side, residues::prime - 2);
+    lanes::Filters made;
+    for (std::size_t angle = 0; angle < angles; ++angle) {
+        for (std::size_t i = 0; i < side * side; ++i) {
+            made.real[i * angles + angle] = residues::of(wavelets[angle].real[i]);
+            made.imaginary[i * angles + angle] = residues::of(wavelets[angle].imaginary[i]);
+        }
+    }
+    for (lanes::Whole* taps : {&made.real, &made.imaginary}) {
+        lanes::transform(*taps);
+        for (std::uint64_t& value : *taps) value = residues::product(value, inverse);
+    }
+    return made;
+}
+
+template <std::size_t Side>
+lanes::Windows<Side> windows_of(const std::array<std::int64_t, Side>& taps) {
+    constexpr std::size_t step = Side / 8;
+    lanes::Windows<Side> windows{};
+    for (std::size_t k = 0; k < windows.size(); ++k)
+        for (std::size_t n = 0; n < Side; ++n)
+            windows[k][n] = static_cast<std::uint32_t>(taps[(n + Side - (k + 1) * step % Side) % Side]);
+    return windows;
+}
+
+const Bank& bank() {
+    static const Bank all = [] {
         const Filters& filters = Filters::shared();
-        std::transform(filters.fine.begin(), filters.fine.end(), made.fine.begin(), of);
-        std::transform(filters.coarse.begin(), filters.coarse.end(), made.coarse.begin(), of);
-        return made;
+        return Bank{transformed(filters.fine), transformed(filters.coarse), windows_of(filters.low),
+                    windows_of(filters.low_half)};
     }();
     return all;
-}
-
-// Integers ------------------------------------------------------------------------------------------------
-
-/// The root of n < 2^60, rounded down: of doubles it is right up to 1.
-std::int64_t root_of(std::int64_t n) {
-    auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
-    root -= root * root > n ? 1 : 0;
-    root += (root + 1) * (root + 1) <= n ? 1 : 0;
-    return root;
-}
-
-/// |a + ib| on the grid, each of a and b rounded to it first.
-template <typename Torus>
-void moduli(const Torus& real, const Torus& imaginary, std::int32_t* values) {
-    constexpr std::int64_t middle = std::int64_t{1} << (Filters::tap_bits - 1);
-    for (std::size_t i = 0; i < real.size(); ++i) {
-        const std::int64_t a = (residues::value_of(real[i]) + middle) >> Filters::tap_bits,
-                           b = (residues::value_of(imaginary[i]) + middle) >> Filters::tap_bits;
-        values[i] = static_cast<std::int32_t>(root_of(a * a + b * b));
-    }
-}
-
-/// Low pass of what lies on a torus, at every `Step`-th row and column of the image: [height, width].
-template <std::size_t Side, std::size_t Step>
-void see(const std::int32_t* torus, const std::array<std::int64_t, Side>& taps, std::size_t height,
-         std::size_t width, std::int64_t* seen) {
-    std::array<std::array<std::int32_t, Side>, 8> windows;
-    for (std::size_t k = 0; k < 8; ++k)
-        for (std::size_t n = 0; n < Side; ++n)
-            windows[k][n] = static_cast<std::int32_t>(taps[(n + Side - (k + 1) * Step % Side) % Side]);
-    std::array<std::int64_t, 8 * Side> rows{};  // [width, Side]
-    for (std::size_t y = 0; y < Side; ++y) {
-        for (std::size_t k = 0; k < width; ++k) {
-            std::int64_t sum = 0;
-            for (std::size_t x = 0; x < Side; ++x) sum += std::int64_t{torus[y * Side + x]} * windows[k][x];
-            rows[k * Side + y] = sum;
-        }
-    }
-    for (std::size_t i = 0; i < height; ++i) {
-        for (std::size_t k = 0; k < width; ++k) {
-            std::int64_t sum = 0;
-            for (std::size_t y = 0; y < Side; ++y) sum += rows[k * Side + y] * windows[i][y];
-            seen[i * width + k] = sum;
-        }
-    }
 }
 
 /// Of [size, size]: row `a` is the sine of a + 1 half waves.
@@ -228,13 +201,15 @@ std::int64_t Scattering::grey(double column) const {
     return std::llrint(std::ldexp(share, Filters::grid_bits));
 }
 
-void Scattering::add_channel(const std::int64_t* seen, double weight, double*& entries) const {
+/// seen: [rows, width, angles], of one angle.
+void Scattering::add_channel(const std::uint64_t* seen, double weight, double*& entries) const {
     std::array<double, 64> across{};  // [rows, modes of a row]
     const std::size_t high = rows(), wide = width();
     for (std::size_t y = 0; y < high; ++y)
         for (std::size_t a = 0; a < wide; ++a)
             for (std::size_t x = 0; x < wide; ++x)
-                across[y * wide + a] += sines_x_[a * wide + x] * static_cast<double>(seen[y * wide + x]);
+                across[y * wide + a] +=
+                    sines_x_[a * wide + x] * static_cast<double>(seen[(y * wide + x) * angles]);
     const double unit = std::ldexp(weight, -Filters::grid_bits - 2 * Filters::low_bits);
     for (const Mode& mode : modes_) {
         double sum = 0;
@@ -249,52 +224,30 @@ void Scattering::apply(const double* columns, double* entries) const {
 }
 
 void Scattering::scatter(const double* pixels, double*& entries) const {
-    const Filters& filters = Filters::shared();
-    const Transformed& bank = transformed();
-    std::array<std::int64_t, 64> seen;
-    std::array<std::int32_t, side * side> torus{};
-    const auto whole = [&](double weight) {
-        see<side, 4>(torus.data(), filters.low, rows(), width(), seen.data());
-        add_channel(seen.data(), weight, entries);
+    std::array<std::uint64_t, 64 * angles> seen;
+    const auto add = [&](const auto& values, const auto& windows, std::size_t channels_seen, double weight) {
+        lanes::see(values, windows, rows(), width(), seen.data());
+        for (std::size_t angle = 0; angle < channels_seen; ++angle)
+            add_channel(seen.data() + angle, weight, entries);
     };
-    Half real_half, imaginary_half;
-    const auto coarse = [&](const Whole& of, double weight) {
-        for (const Transformed::Wavelet& wavelet : bank.coarse) {
-            cyclic::multiply(of, wavelet.real, real_half);
-            cyclic::multiply(of, wavelet.imaginary, imaginary_half);
-            cyclic::transform_back(real_half);
-            cyclic::transform_back(imaginary_half);
-            moduli(real_half, imaginary_half, torus.data());
-            see<half, 2>(torus.data(), filters.low_half, rows(), width(), seen.data());
-            add_channel(seen.data(), weight, entries);
-        }
-    };
-    const auto of_torus = [&] {
-        Whole values;
-        std::transform(torus.begin(), torus.end(), values.begin(), residues::of);
-        cyclic::transform(values);
-        return values;
+    lanes::Half coarse;
+    const auto add_coarse = [&](const std::uint64_t* transform, double weight) {
+        lanes::moduli({transform, angles}, bank().coarse, Filters::tap_bits, coarse);
+        add(coarse, bank().low_half, angles, weight);
     };
 
+    lanes::Whole image{}, fine;  // the image is the first lane
     for (std::size_t y = 0; y < image_.height; ++y)
         for (std::size_t x = 0; x < image_.width; ++x)
-            torus[(y + margin) % side * side + (x + margin) % side] =
-                static_cast<std::int32_t>(grey(pixels[y * image_.width + x]));
-    whole(weights_[0]);
-    const Whole image = of_torus();
-    std::array<Whole, angles> fine;
-    Whole real, imaginary;
-    for (std::size_t angle = 0; angle < angles; ++angle) {
-        cyclic::multiply(image, bank.fine[angle].real, real);
-        cyclic::multiply(image, bank.fine[angle].imaginary, imaginary);
-        cyclic::transform_back(real);
-        cyclic::transform_back(imaginary);
-        moduli(real, imaginary, torus.data());
-        whole(weights_[1]);
-        fine[angle] = of_torus();
-    }
-    coarse(image, weights_[2]);
-    for (const Whole& of : fine) coarse(of, weights_[3]);
+            image[((y + margin) % side * side + (x + margin) % side) * angles] =
+                static_cast<std::uint64_t>(grey(pixels[y * image_.width + x]));
+    add(image, bank().low, 1, weights_[0]);
+    lanes::transform(image);
+    lanes::moduli({image.data(), angles}, bank().fine, Filters::tap_bits, fine);
+    add(fine, bank().low, angles, weights_[1]);
+    lanes::transform(fine);
+    add_coarse(image.data(), weights_[2]);
+    for (std::size_t angle = 0; angle < angles; ++angle) add_coarse(fine.data() + angle, weights_[3]);
 }
 
 }  // namespace holdfast

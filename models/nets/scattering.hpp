@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/wave_lanes.hpp"
 #include "kernels/ops/input_transform.hpp"
 #include "kernels/ops/network_shape.hpp"
-#include "models/nets/cyclic_transform.hpp"
 
 namespace holdfast {
 
 /// What scattering is made of: public integers, the same on every machine.
 struct ScatteringFilters {
-    static constexpr std::size_t side = cyclic::side, half = cyclic::half, angles = 8;
+    static constexpr std::size_t side = cpu::wave_lanes::side, half = cpu::wave_lanes::half,
+                                 angles = cpu::wave_lanes::lanes;
     static constexpr int tap_bits = 20, low_bits = 13, grid_bits = 24;  ///< after the point
     using Taps = std::array<std::int64_t, side * side>;                 ///< on the torus, row by row
 
@@ -81,7 +82,7 @@ class Scattering {
 
   private:
     void scatter(const double* pixels, double*& entries) const;
-    void add_channel(const std::int64_t* seen, double weight, double*& entries) const;
+    void add_channel(const std::uint64_t* seen, double weight, double*& entries) const;
 
     Image image_;
     FeatureRange range_;

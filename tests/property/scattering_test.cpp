@@ -7,6 +7,7 @@
 #include <random>
 
 #include "kernels/backends.hpp"
+#include "kernels/cpu/simd_target.hpp"
 #include "models/certify/answers.hpp"
 #include "models/robust/attack.hpp"
 #include "models/robust/input_certificate.hpp"
@@ -153,6 +154,10 @@ TEST(Scattering, IsWhatPlainLoopsGive) {
             squares += entries[i] * entries[i];
         }
         EXPECT_LE(std::sqrt(squares), map.norm());
+        for (const std::string& target : simd_targets()) {
+            const SimdTargetOverride only(target);
+            EXPECT_EQ(mapped(map, pixels), entries) << target;
+        }
     }
 }
 

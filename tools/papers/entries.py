@@ -93,7 +93,9 @@ class Made:
             return out
         if isinstance(word, (tuple, list)):
             return "".join(self.text(part, path_of, out) for part in word)
-        return path_of(word) if isinstance(word, Made) else f"{word:g}" if isinstance(word, float) else str(word)
+        if isinstance(word, float):
+            return f"{word:g}" if float(f"{word:g}") == word else repr(word)
+        return path_of(word) if isinstance(word, Made) else str(word)
 
     def known(self):
         """{"answers", "seconds", "spent", "commands"}: of an earlier call, or of running it."""
