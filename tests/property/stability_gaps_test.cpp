@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "models/privacy/noise/output_noise.hpp"
@@ -81,6 +82,65 @@ TEST(StabilityGaps, AWeightAtTheThresholdIsDroppedLessThanHalfTheTime) {
         EXPECT_LT(dropped, 0.51 * draws);
         EXPECT_NEAR(dropped, draws * -std::expm1(-2.0 * one / static_cast<double>(scale)) / 2, 0.02 * draws);
     }
+}
+
+// Table 1 gives gradient descent a stability of L^2 / T in T steps. A record whose loss is a slope moves
+// every step.
+TEST(StabilityGaps, MoreStepsOfDescentMoveAParameterFurther) {
+    constexpr int count = 50;
+    constexpr double rate = 0.1;
+    const auto trained = [&](int steps,
+                             double slope_of_one) {  // the others' slopes are 0; all are 1-Lipschitz
+        double w = 0;
+        for (int step = 0; step < steps; ++step) w -= rate * slope_of_one / count;
+        return w;
+    };
+    const auto moved = [&](int steps) { return std::abs(trained(steps, 1) - trained(steps, -1)); };
+    EXPECT_NEAR(moved(200), 2 * moved(100), 1e-9);
+    EXPECT_NEAR(moved(100), 2 * rate * 100 / count, 1e-9);
+}
+
+using Plane = std::array<double, 2>;
+
+/// Definition 14: components are dropped, one after the other from `first` on, until no more than s of the
+/// length stays.
+Plane dropped(Plane v, double s, std::size_t first) {
+    const double most = s * std::hypot(v[0], v[1]);
+    for (const std::size_t i : {first, 1 - first}) {
+        if (std::hypot(v[0], v[1]) <= most) break;
+        v[i] = 0;
+    }
+    EXPECT_LE(std::hypot(v[0], v[1]), most);
+    return v;
+}
+
+/// Section 4.2 concludes that descent's stability falls to s times itself. Whether a component is dropped
+/// jumps where gradients hardly differ: what one record of a thousand moved by next to nothing goes apart by
+/// the whole way.
+TEST(StabilityGaps, DroppingUntilAGradientIsShortMakesDescentUnstable) {
+    constexpr int count = 1000;
+    constexpr double rate = 0.01, s = 0.7071067811865475, moves = 1e-6;
+    // One record's loss is x - sign moves y, all others' are x + y^2/2: convex, smooth, of slope sqrt 2 at
+    // most where y is 1.
+    const auto trained = [&](double sign, bool drops, unsigned seed) {
+        std::mt19937 random(seed);
+        Plane w{0, 1};
+        for (int step = 0; step < count; ++step) {
+            Plane v{1, step == 0 ? -sign * moves : w[1]};
+            const std::size_t first = random() % 2;
+            if (drops) v = dropped(v, s, first);
+            for (std::size_t i = 0; i < 2; ++i) w[i] -= rate * v[i];
+        }
+        return w[1] * w[1] / 2;  // of the loss of all others
+    };
+    double with = 0, without = 0;
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        with += std::abs(trained(1, true, seed) - trained(-1, true, seed)) / 20;
+        without += std::abs(trained(1, false, seed) - trained(-1, false, seed)) / 20;
+    }
+    EXPECT_LT(without, 2 * rate * moves);
+    const double claimed = s * 2 * 2 * rate;  // s times 2 L^2 rate T / n of the loss, of T = n steps
+    EXPECT_GT(with, 5 * claimed);
 }
 
 }  // namespace
