@@ -1,7 +1,6 @@
 #include "models/training/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
