@@ -175,7 +175,7 @@ SMOOTHED = {f"smoothed by {noise:g}": (None, "l2", {
     "network.layers": CONVOLUTIONS, "network.input_shift": 0.5, "network.input_scale": 2, "training.kind": "noisy",
     "training.precision": "single", "training.epochs": 16, "training.batches": 16, "training.learning_rate": 4,
     "clip.kind": "norm", "clip.norm_limit": 1, "noise.average": 0.3, "robust.noise": noise},
-    ("--smoothing", noise, "--draws", 1000, "--service-key", (OUT, "/service.key"))) for noise in (0.25, 0.5)}
+    ("--smoothing", noise, "--draws", 10000, "--service-key", (OUT, "/service.key"))) for noise in (0.25, 0.5)}
 PIXELS = {f"pixels, radius {radius:g}": ("private_mnist", "linf", {
     "network.hidden": [], "network.input_shift": 0, "network.input_scale": 1, "training.epochs": 60, "training.batches": 1,
     "training.momentum": 0.9, "training.learning_rate": 1, "robust.attack": "worst_case", "robust.input_radius": radius},
