@@ -52,13 +52,30 @@ $command >out.txt 2>words || fail "$command: $(<words)"
 cp out/answers.csv .
 [[ $(head -n 1 answers.csv) == 'number,class,probability of 0,probability of 1' && $(wc -l <answers.csv) == 11 ]] || fail "answers: $(<answers.csv)"
 
-# The same people again: nothing is left, and nothing of before is touched.
-state() { sha256sum <out/model.h5 && "$holdfast" account --ledger patients.ledger --population patients --json --quiet; }
-before=$(state)
-quickstart --csv patients.csv --schema patients.toml --out out --expected-records 430 --population patients &&
-    fail "a second model of one budget"
-grep -q "have no epsilon 1 left" words || fail "does not say what is left: $(tail -3 words)"
-[[ $(state) == "$before" ]] || fail "the ledger or the model was touched"
+# The same people again: the folder is refused, and in another one nothing is left; no byte and no date of before changes.
+state() { find "$1" -printf '%p %y %s %T@\n' | sort && find "$1" -type f -exec sha256sum {} + | sort &&
+    "$holdfast" account --ledger "$2.ledger" --population "$2" --json --quiet; }
+# keeps FOLDER POPULATION WORDS OPTION…: a second quickstart with these is refused so.
+keeps() {
+    local before
+    before=$(state "$1" "$2")
+    quickstart "${@:4}" && fail "a second model: ${*:4}"
+    grep -q "$3" words || fail "refused in what words, not '$3': $(tail -3 words)"
+    [[ $(state "$1" "$2") == "$before" ]] || fail "${*:4}: changes $(diff <(echo "$before") <(state "$1" "$2"))"
+}
+again=(--csv patients.csv --schema patients.toml --expected-records 430 --population patients)
+keeps out patients 'out holds a published model' "${again[@]}" --out out
+keeps out patients 'have no epsilon 1 left' "${again[@]}" --out second
+[[ ! -e second/run ]] || fail "trained without a budget"
+# One that ends once it is paid for goes on with the same command, and costs the same.
+printf '#!/bin/bash\n"${@:3}"\nexit 1\n' >bin/mpirun
+chmod +x bin/mpirun
+paid=("${again[@]/%patients/paid}" --ledger paid.ledger --out paid)
+quickstart "${paid[@]}" && fail "goes on when its training fails"
+rm bin/mpirun
+spent_of() { "$holdfast" account --ledger "$1" --population "$2" --json --quiet | sed -n 's/.*"spent_epsilon":\([0-9.]*\).*/\1/p'; }
+[[ ! -e paid/model.h5 && $(spent_of paid.ledger paid) == 1.0 ]] || fail "the training was not paid for: $(spent_of paid.ledger paid)"
+quickstart "${paid[@]}" && [[ -e paid/model.h5 && $(spent_of paid.ledger paid) == 1.0 ]] || fail "does not go on: $(tail -5 words)"
 # A table that is not read: its fault alone, and nothing is opened.
 quickstart --csv patients.csv --label ill --delimiter ';' --population wrong --out wrong && fail "a wrong delimiter"
 grep -q "another character stands between its cells: --delimiter ','" words && grep -q 'nothing was trained or charged' words && ! grep -q ATTENTION words ||
@@ -90,11 +107,9 @@ grep -q '^guarantee: proved$' result || fail "what is measured is not proved: $(
 grep -q 'measured_constants' <("$holdfast" statement --ledger ward.ledger) || fail "the statement lacks what was measured"
 ! grep -q ATTENTION words || fail "warned of what is measured: $(grep -A 3 ATTENTION words)"
 [[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.8 ]] || fail "measured, too few right: $(<result)"
-before=$(sha256sum ward/model.h5)
-quickstart --csv ward.csv --label ill --id number --population ward --out ward && fail "a second model of one budget, measured"
-grep -q 'does not fit: nothing was charged' words && grep -q 'what was published before is as it was' words && ! grep -q MPI words || fail "refused in what words: $(<words)"
-[[ $(sha256sum ward/model.h5) == "$before" && -d ward/run ]] || fail "a refused run touched what was there: $(ls ward)"
-spent=$("$holdfast" account --ledger ward.ledger --population ward --json --quiet | sed -n 's/.*"spent_epsilon":\([0-9.]*\).*/\1/p')
+keeps ward ward 'does not fit: nothing was charged' --csv ward.csv --label ill --id number --population ward --out second-ward
+grep -q 'what was published before is as it was' words && ! grep -q MPI words || fail "refused in what words: $(<words)"
+spent=$(spent_of ward.ledger ward)
 [[ $spent > 0.99 && ! $spent > 1.0 ]] || fail "measuring and training cost $spent"
 printf 'flag,age,amount,number\n0,70,12.5,1\n1,20,900,2\n' >new.csv
 "$holdfast" predict --model ward/model.h5 new.csv --quiet >answers.txt || fail "no answers: $(<answers.txt)"
@@ -138,9 +153,7 @@ grep -q '^guarantee: proved$' result || fail "convex, and not proved: $(<result)
 [[ $("$holdfast" predict --model kinds/model.h5 kinds/data.h5:test --accuracy --quiet | head -n 1) == "$(grep '^accuracy' result)" ]] ||
     fail "the screen tells of another model than the published one"
 [[ $("$holdfast" account --ledger kinds.ledger --population kinds --json --quiet) == *'"spent_epsilon":1.0'* ]] || fail "convex cost something else"
-before=$(sha256sum kinds/model.h5)
-quickstart "${kinds[@]}" && fail "a second convex model of one budget"
-grep -q 'have no epsilon 1 left' words && [[ $(sha256sum kinds/model.h5) == "$before" && -d kinds/run ]] || fail "refused in what words: $(tail -3 words)"
+keeps kinds kinds 'have no epsilon 1 left' "${kinds[@]}" --out second-kinds
 
 # Labels beyond 0 and 1 are no number of classes that anybody may know: whoever is alone in the last one would show.
 sed '1!{ s/^a/0/; s/^b/1/; s/^c/2/ }' kinds.csv >numbered.csv
