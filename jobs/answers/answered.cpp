@@ -78,10 +78,11 @@ void print_answers(const Context& context, Answered answered, const Spending& sp
                       decimal_text(spent.epsilon), decimal_text(spent.budget.epsilon),
                       decimal_text(spent.delta), decimal_text(spent.budget.delta));
     for (const nlohmann::json& term : terms) {
-        context.log->info(
-            "{} answers by {} at epsilon {:g}, delta {:g}{}: {}", term["answers"].get<std::int64_t>(),
-            term["mechanism"].get<std::string>(), term["epsilon"].get<double>(), term["delta"].get<double>(),
-            term["together"].get<bool>() ? " together" : "", Guarantee::text_of(term["guarantee"]));
+        context.log->info(Guarantee::lines_of(
+            term["guarantee"],
+            printed("%s answers by %s at epsilon %g, delta %g%s: ", term["answers"].dump().c_str(),
+                    term["mechanism"].get<std::string>().c_str(), term["epsilon"].get<double>(),
+                    term["delta"].get<double>(), term["together"].get<bool>() ? " together" : "")));
     }
     nlohmann::json object = {{answered.values.empty() ? "labels" : "predictions", labels},
                              {"cost", answered.cost},

@@ -153,7 +153,7 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
                                    {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "intervals " + digest.hex().substr(0, 16) + " in " +
-                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n" +
+                              run.folder.file("intervals.h5") + "\n" + claim.lines() + "\n" +
                               next_command({"report", run.folder.path()}));
 }
 
@@ -278,7 +278,7 @@ void certify_job(const Context& context, const Request& request) {
     if (learnt) object["influence_of"] = *learnt;
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
-                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
+                              run.folder.file("distances.h5") + "\n" + claim.lines() + "\n" +
                               next_command({"evaluate", "--run", run.folder.path(), "--data", request.queries,
                                             "--epsilon", "0.1,1"}));
 }

@@ -139,8 +139,8 @@ void predict(const Context& context, const Request& request) {
                 : probabilities_of(model.network.loss(), answers.logits, model.network.outputs());
 
     // 3. The accuracy, or every answer; beside it, for whom the model is private.
-    context.log->info("model {} (training: {}): {}", digest.substr(0, 16), model.kind,
-                      Guarantee::text_of(model.guarantee));
+    context.log->info(Guarantee::lines_of(
+        model.guarantee, "model " + digest.substr(0, 16) + " (training: " + model.kind + "): "));
     nlohmann::json object = {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;

@@ -152,7 +152,7 @@ void print(const Context& context, const Request& request, const FinishedRun& ru
                    {"parameters", model.parameters.size()},
                    {"cost", model.cost},
                    {"guarantee", model.guarantee}},
-                  file + "\n" + text + Guarantee::text_of(model.guarantee) + "\n");
+                  file + "\n" + text + Guarantee::lines_of(model.guarantee) + "\n");
     // For the owner alone, as the data's name is: not among what may be shown with the model.
     std::string next = next_of(request, run.manifest.dataset.path);
     next.pop_back();

@@ -197,7 +197,7 @@ void print(const Context& context, const Request& request, const Model& model, c
         object["accuracy"] = *accuracy;
         text += printed("accuracy %.4f on public records\n", *accuracy);
     }
-    context.print(object, text + Guarantee::text_of(model.guarantee) + "\n");
+    context.print(object, text + Guarantee::lines_of(model.guarantee) + "\n");
 }
 
 void student(const Context& context, const Request& request) {

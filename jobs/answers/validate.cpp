@@ -142,7 +142,7 @@ void validate(const Context& context, const Request& request) {
                    {"noise_deviation", noise.deviation()},
                    {"table", nlohmann::json::parse(bought.text)},
                    {"guarantee", claim.to_json()}});
-    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n" +
+    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.lines() + "\n" +
                               next_command({"statement", "--ledger", request.ledger}));
     context.world.barrier();
 }

@@ -236,7 +236,7 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         "delta %.4g\n",
         shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
     const std::string& guarantee = measured.payments.back().guarantee;
-    return text + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
+    return text + Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
 std::string next_of(const Request& request, const DatasetInfo& info, const Measured& drawn, double persons,

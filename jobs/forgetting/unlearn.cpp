@@ -275,7 +275,7 @@ void report_unchanged(const Context& context, const FinishedRun& run, const Plan
     report.object["guarantee"] = claim.to_json();
     report.text += std::to_string(stay) + " of " + std::to_string(queries.size()) +
                    " queries keep their label" + (claim.is_proved() ? ", provably" : "") +
-                   ": each of them in " + run.folder.file("unchanged.csv") + "\n" + claim.text() + "\n";
+                   ": each of them in " + run.folder.file("unchanged.csv") + "\n" + claim.lines() + "\n";
     if (context.world.is_root()) write_unchanged(run.folder, queries, unchanged);
 }
 

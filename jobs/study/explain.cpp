@@ -68,14 +68,14 @@ void explain(const Request& request, const Context& context) {
     const Shapes shapes = shapes_of(model, model_schema(model, request.schema));
 
     // 2. A picture a column, and the table of them.
-    const std::string guarantee = Guarantee::text_of(model.guarantee);
     if (!request.out.empty())
-        write_file_atomically(request.out, std::string_view(shapes_page(shapes, request.model, guarantee)));
+        write_file_atomically(request.out, std::string_view(shapes_page(
+                                               shapes, request.model, Guarantee::text_of(model.guarantee))));
     nlohmann::json object = json_of(shapes);
     object["model"] = digest;
     object["guarantee"] = model.guarantee;
     context.print(object, text_of(shapes) + (request.out.empty() ? "" : "pictures: " + request.out + "\n") +
-                              guarantee + "\n");
+                              Guarantee::lines_of(model.guarantee) + "\n");
 }
 
 }  // namespace

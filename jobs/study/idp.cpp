@@ -88,7 +88,7 @@ void idp_job(const Context& context, const Request& request) {
     for (std::size_t c = 0; c < classes; ++c) text += line_of(c, bounds.classes[c]);
     context.print(bounds.to_json(claim, seconds), text + "confidence bounds on queries in " + text_of(range) +
                                                       " in " + fleet.folder.file(IdpBounds::file_name) +
-                                                      "\n" + claim.text() + "\n" +
+                                                      "\n" + claim.lines() + "\n" +
                                                       next_command({"report", fleet.folder.path()}));
 }
 

@@ -172,7 +172,7 @@ RunManifest fleet_manifest(const TrainingPlan& plan, const RunSettings& how, con
 std::string summary_of(const RunManifest& manifest) {
     return "trained " + std::to_string(manifest.members) + " networks x " + std::to_string(manifest.steps) +
            " steps, " + std::to_string(manifest.parameters) + " parameters each, fleet " +
-           manifest.digest.substr(0, 16) + private_digest + "\n" + Guarantee::text_of(manifest.guarantee) +
+           manifest.digest.substr(0, 16) + private_digest + "\n" + Guarantee::lines_of(manifest.guarantee) +
            "\n";
 }
 

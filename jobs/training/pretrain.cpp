@@ -115,7 +115,7 @@ void print(const Context& context, const Request& request, const Model& model, c
         text += printed(", where the loss of the records held out is %.4g", seen.loss);
         if (!numbers) text += printed(", accuracy %.4f", seen.accuracy);
     }
-    context.print(object, text + "\n" + Guarantee::text_of(model.guarantee) + "\n");
+    context.print(object, text + "\n" + Guarantee::lines_of(model.guarantee) + "\n");
 }
 
 void pretrain(const Context& context, const Request& request) {

@@ -52,7 +52,7 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
                     paid["delta"].get<double>(), paid["parameters"]["noise_multiplier"].get<double>(),
                     paid["parameters"]["accountant"].get<std::string>().c_str());
     }
-    return text + Guarantee::text_of(manifest.guarantee) + "\n";
+    return text + Guarantee::lines_of(manifest.guarantee) + "\n";
 }
 
 /// How to go on where a ledger has paid: nothing more is charged.
@@ -75,10 +75,10 @@ std::string next_of_unpaid(const Request& request, const RunManifest& manifest) 
 }
 
 std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
-    return "trained " + std::to_string(manifest.members) + " x " + std::to_string(manifest.steps) +
-           " steps, levels 0.." + std::to_string(manifest.levels.back()) + ", " + manifest.kind + " " +
-           manifest.digest.substr(0, 16) + private_digest + "\n" + arithmetic + "\n" +
-           Guarantee::text_of(manifest.guarantee) + "\n";
+    return "trained " + (manifest.members > 1 ? std::to_string(manifest.members) + " members x " : "") +
+           std::to_string(manifest.steps) + " steps, levels 0.." + std::to_string(manifest.levels.back()) +
+           ", " + manifest.kind + " " + manifest.digest.substr(0, 16) + private_digest + "\n" + arithmetic +
+           "\n" + Guarantee::lines_of(manifest.guarantee) + "\n";
 }
 
 /// What a slice leaves where others are still to come.

@@ -413,7 +413,7 @@ void print(const Context& context, const Request& request, const Selection& sele
         ": about %.0f +- %.0f persons held out answered rightly; the best of several, so rather too "
         "many (holdfast validate tells)\n",
         right, error);
-    context.print(object, "chosen: " + request.configs[best->setting] + score + cost + claim.text() + "\n" +
+    context.print(object, "chosen: " + request.configs[best->setting] + score + cost + claim.lines() + "\n" +
                               next_command({"publish", "--run", request.out, "--ledger", request.ledger,
                                             "--out", request.out + "-model.h5"}));
 }

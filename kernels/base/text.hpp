@@ -37,4 +37,28 @@ std::string joined(const Items& items, std::string_view between = ", ", Text tex
     return all;
 }
 
+/// The words of `text` on lines of at most 100 columns: `first` before the first line, `indent` blanks before
+/// the others.
+inline std::string wrapped(const std::string& first, std::string_view text, std::size_t indent) {
+    constexpr std::size_t width = 100;
+    std::string lines = first;
+    std::size_t column = first.size();
+    bool starts_line = true;
+    for (std::size_t at = 0; (at = text.find_first_not_of(" \n", at)) != std::string_view::npos;) {
+        const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+        const std::string_view word = text.substr(at, end - at);
+        if (!starts_line && column + 1 + word.size() > width) {
+            lines += '\n' + std::string(indent, ' ');
+            column = indent;
+            starts_line = true;
+        }
+        if (!starts_line) lines += ' ';
+        lines += word;
+        column += word.size() + (starts_line ? 0 : 1);
+        starts_line = false;
+        at = end;
+    }
+    return lines;
+}
+
 }  // namespace holdfast

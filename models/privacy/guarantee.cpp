@@ -4,8 +4,22 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/text.hpp"
 
 namespace holdfast {
+namespace {
+
+/// What is guaranteed, of what to_json() gave: all but the conditions.
+std::string statement_of(const nlohmann::json& guarantee) {
+    const std::string status = guarantee.at("status"), relation = guarantee.at("relation");
+    std::string text = status + ": " + guarantee.at("statement").get<std::string>();
+    // A status names the gap of what is published; a reason stands beside.
+    if (const std::string gap = guarantee.value("gap", ""); status.find(gap) == std::string::npos)
+        text += " (" + gap + ")";
+    return relation.empty() ? text : text + ", neighbours: " + relation;
+}
+
+}  // namespace
 
 Guarantee::Guarantee(Kind kind, std::string statement, std::string gap, std::string relation)
     : kind_(kind), statement_(std::move(statement)), gap_(std::move(gap)), relation_(std::move(relation)) {
@@ -67,19 +81,26 @@ std::string Guarantee::text() const {
     return text_of(to_json());
 }
 
+std::string Guarantee::lines() const {
+    return lines_of(to_json());
+}
+
 std::string Guarantee::text_of(const nlohmann::json& guarantee) {
-    const std::string status = guarantee.at("status"), relation = guarantee.at("relation");
-    std::string text = status + ": " + guarantee.at("statement").get<std::string>();
-    // A status names the gap of what is published; a reason stands beside.
-    if (const std::string gap = guarantee.value("gap", ""); status.find(gap) == std::string::npos)
-        text += " (" + gap + ")";
-    if (!relation.empty()) text += ", neighbours: " + relation;
-    std::string joint = "; provided that ";
+    std::string text = statement_of(guarantee), joint = "; provided that ";
     for (const nlohmann::json& condition : guarantee.at("conditions")) {
         text += joint + condition.get<std::string>();
         joint = ", and ";
     }
     return text;
+}
+
+std::string Guarantee::lines_of(const nlohmann::json& guarantee, const std::string& about) {
+    std::string lines = wrapped("", about + statement_of(guarantee), 2);
+    const auto& conditions = guarantee.at("conditions");
+    if (!conditions.empty()) lines += "\n  provided that";
+    for (const nlohmann::json& condition : conditions)
+        lines += "\n" + wrapped("  - ", condition.get<std::string>(), 4);
+    return lines;
 }
 
 nlohmann::json Guarantee::to_json() const {

@@ -36,9 +36,11 @@ class Guarantee {
     const std::vector<std::string>& conditions() const { return conditions_; }
     std::string status() const;
     std::string text() const;        ///< one paragraph: status, statement, relation, conditions
+    std::string lines() const;       ///< for a screen: a line a condition, none of them long; no end of line
     nlohmann::json to_json() const;  ///< {status, statement, relation, conditions[], gap?}
-    /// text() of what to_json() gave, earlier perhaps.
+    /// text() and lines() of what to_json() gave, earlier perhaps. `about`: words before it.
     static std::string text_of(const nlohmann::json& guarantee);
+    static std::string lines_of(const nlohmann::json& guarantee, const std::string& about = "");
 
   private:
     enum class Kind { proved, as_published, not_private };

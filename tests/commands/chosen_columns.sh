@@ -36,7 +36,7 @@ noisy=(--set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm 
 open_account other three.h5 "${gdp[@]}"
 refused 2 'was not charged for the constants' train --data three.h5 --out none "${noisy[@]}" --ledger other.db --quiet
 must train --data three.h5 --out model "${noisy[@]}" --ledger one.db
-grep -q '^proved: .*columns) of its data were drawn' out.txt || fail "not proved: $(<out.txt)"
+claims out.txt '^proved: .*columns) of its data were drawn' || fail "not proved: $(<out.txt)"
 must publish --run model --ledger one.db --out model.h5
 [[ $(json model/manifest.json 'o["dataset"]["features"]') == 5 ]] || fail "another number of features"
 head -n 6 ward.csv >new.csv
@@ -52,7 +52,7 @@ tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*permute_and_flip' || fail "th
 # Certificates are about neighbours at these columns.
 grep -q 'columns: chosen from the records under privacy' <("$holdfast" inspect three.h5:test --quiet) || fail "inspect does not say who chose"
 must train --data three.h5 --out boxes --set 'network.hidden=[]' --set training.batches=1 --set certificate.levels=3
-grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, categories, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
+claims out.txt '^proved.*its neighbours are datasets at the constants (ranges, number of records, categories, columns)' || fail "boxes at columns that nobody named: $(<out.txt)"
 
 # 3. Of measured ranges: their edges stay with the columns that do.
 import raw.h5

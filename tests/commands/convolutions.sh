@@ -16,7 +16,7 @@ train=("$holdfast" train --data images.h5 --ledger ledger.db --quiet --set train
 [ "$(spent)" = 4.0 ] || fail "it cost $(spent)"
 grep -q 'cost epsilon 4, delta 1e-05' trained.txt || fail "does not say what it cost: $(cat trained.txt)"
 "$holdfast" publish --quiet --run run --ledger ledger.db --out model.h5 > published.txt || fail "not published"
-grep -q '^proved: .*add_remove' published.txt || fail "does not say what is proved: $(cat published.txt)"
+claims published.txt '^proved: .*add_remove' || fail "does not say what is proved: $(cat published.txt)"
 "$holdfast" predict --quiet --model model.h5 --queries images.h5 --accuracy > one.txt || fail "the model does not answer"
 mpirun -n 2 "$holdfast" predict --quiet --model model.h5 --queries images.h5 --accuracy > two.txt || fail "two ranks do not answer"
 cmp -s one.txt two.txt || fail "two ranks answer otherwise"

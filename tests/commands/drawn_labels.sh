@@ -16,7 +16,7 @@ draw() { must measure --data "$1" --ledger labels.db --labels "$2" --epsilon "$3
 # 1. Drawn and charged once: the same again is the same bytes for nothing; another epsilon, or form, is another draw.
 draw ward.h5 response 1 drawn.h5
 [[ $(json out.txt 'o["charged"], o["cost"]["epsilon"], o["guarantee"]["status"], o["guarantee"]["relation"]') == "True 1.0 proved label" ]] || fail "the draw: $(<out.txt)"
-grep -q 'labels alone are private.*features are taken to be public' out.txt || fail "does not say what is private: $(<out.txt)"
+claims out.txt 'labels alone are private.*features are taken to be public' || fail "does not say what is private: $(<out.txt)"
 draw ward.h5 response 1 again.h5
 cmp drawn.h5 again.h5 || fail "asked again, other labels"
 [[ $(json out.txt 'o["charged"]') == False && $(spent labels) == "1.0 1" ]] || fail "charged twice: $(spent labels)"
@@ -45,7 +45,7 @@ for name in drawn soft; do
     mpirun -n 2 "$holdfast" train --data $name.h5 --out $name.two "${noisy[@]}" --set training.labels=corrected --quiet >out.txt 2>err.txt || fail "$name on two ranks: $(<err.txt)"
     [[ $(field $name/manifest.json digest) == "$(field $name.two/manifest.json digest)" ]] || fail "$name: two ranks learn something else"
     must publish --run $name --ledger labels.db --out $name.model.h5
-    grep -q '^proved: labels alone are private.*(1, 0)-differentially private' out.txt || fail "published as what? $(<out.txt)"
+    claims out.txt '^proved: labels alone are private.*(1, 0)-differentially private' || fail "published as what? $(<out.txt)"
     must publish --run $name --ledger labels.db --out $name.model.h5
     [[ $(python3 -c "print($(accuracy $name.model.h5) > .78)") == True ]] || fail "$name learnt nothing: $(<out.txt)"
 done

@@ -57,8 +57,8 @@ train() { must train --data one.h5 --out "$1" --set 'network.hidden=[]' --set tr
 noisy=(--set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.9 --set features.map=bins --set features.keep=false)
 refused 2 'was not charged for the constants' train --data one.h5 --out none --set 'network.hidden=[]' --set training.batches=1 "${noisy[@]}" --ledger other.db --quiet
 train model "${noisy[@]}" --ledger one.db
-grep -q '^proved: .*paid for apart, from the same account' out.txt || fail "not proved: $(<out.txt)"
-! grep -q 'its neighbours are datasets at the constants' out.txt || fail "a condition of certificates: $(<out.txt)"
+claims out.txt '^proved: .*paid for apart, from the same account' || fail "not proved: $(<out.txt)"
+! claims out.txt 'its neighbours are datasets at the constants' || fail "a condition of certificates: $(<out.txt)"
 [[ $(json model/manifest.json 'len(o["configuration"]["features.edges"])') == 3 ]] || fail "other bins than were measured"
 must publish --run model --ledger one.db --out model.h5
 grep -q '^proved' out.txt || fail "published, and not proved: $(<out.txt)"
@@ -68,7 +68,7 @@ head -n 4 ward.csv >new.csv
 must predict --model model.h5 new.csv # by name, in the table's own units
 # Certificates and unlearning are about neighbours at these constants.
 train boxes --set certificate.levels=3
-grep -q '^proved.*its neighbours are datasets at the constants' out.txt || fail "boxes at constants that nobody named: $(<out.txt)"
+claims out.txt '^proved.*its neighbours are datasets at the constants' || fail "boxes at constants that nobody named: $(<out.txt)"
 printf '13\n' >ids
 refused 2 'was not charged for the constants' release --run boxes --queries one.h5:test --queries-are-public --first 1 --epsilon 0.1 --ledger other.db --quiet
 
@@ -261,7 +261,7 @@ for file in named.h5 named-model.h5 names.db named/manifest.json; do
 done
 # Before it is measured, what is trained on it has features that its list made.
 must train --data texts.h5 --out listed --set 'network.hidden=[]' --set training.expected_records=6000
-grep -q 'as published.*categories found' out.txt && ! strings -n 4 listed/*.json | grep -q -e hamlet -e Basel || fail "a list that nobody named: $(<out.txt)"
+claims out.txt 'as published.*categories found' && ! strings -n 4 listed/*.json | grep -q -e hamlet -e Basel || fail "a list that nobody named: $(<out.txt)"
 # Other texts in the same places are another draw; accounts of the other rules.
 sed 's/Basel/Bale/' towns.csv >renamed.csv
 import renamed.csv renamed.h5 --id id --categories 'town=?' --test-fraction 0.25

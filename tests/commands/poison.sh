@@ -14,7 +14,7 @@ train() {
 }
 digest() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
 train 1 one
-grep -q 'moves by at most 0.02' one.txt && grep -q 'proved' one.txt || fail "what the boxes hold is not said: $(cat one.txt)"
+claims one.txt 'moves by at most 0.02' && claims one.txt 'proved' || fail "what the boxes hold is not said: $(cat one.txt)"
 
 # 1. Ranks that share records, and ranks that share levels, find the same least values.
 train 2 blocks run.grid=1x1x2

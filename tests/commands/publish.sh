@@ -17,7 +17,7 @@ umask 022
 (umask 077; "$holdfast" publish --quiet --run linear --ledger ledger.db --out mine.h5 > /dev/null) || fail "published again, under a umask"
 [ "$(mode mine.h5)" = 600 ] || fail "umask 077 leaves mode $(mode mine.h5)"
 cmp -s linear.h5 mine.h5 || fail "the same model has two files"
-grep -q '^epsilon 1, delta 1e-05, charged when it was trained$' published.txt && grep -q '^proved: .*add_remove' published.txt || fail "does not say what it cost and guarantees: $(cat published.txt)"
+grep -q '^epsilon 1, delta 1e-05, charged when it was trained$' published.txt && claims published.txt '^proved: .*add_remove' || fail "does not say what it cost and guarantees: $(cat published.txt)"
 mpirun -n 2 "$holdfast" publish --quiet --run deep --ledger ledger.db --out deep.h5 --json > deep.json || fail "the network is not published by two ranks"
 [ "$(wc -l < deep.json)" = 1 ] && grep -q '"parameters":74}' deep.json || fail "two ranks say $(cat deep.json)"
 

@@ -15,7 +15,7 @@ mpirun -n 2 "$holdfast" train "${convex[@]}" --out run > /dev/null || fail "a co
 [ $? = 2 ] && [ ! -s out.txt ] && grep -q -- '--epsilon' err.txt || fail "published without a price: $(cat err.txt)"
 mpirun -n 2 "$holdfast" publish --quiet --run run --ledger ledger.db --out model.h5 --epsilon 1 --delta 1e-5 > published.txt ||
     fail "the convex model is not published by two ranks"
-grep -q '^epsilon 1, delta 1e-05, charged once$' published.txt && grep -q '^proved: .*add_remove' published.txt ||
+grep -q '^epsilon 1, delta 1e-05, charged once$' published.txt && claims published.txt '^proved: .*add_remove' ||
     fail "does not say what it cost and guarantees: $(cat published.txt)"
 "$holdfast" publish --quiet --run run --ledger ledger.db --out again.h5 --epsilon 1 --delta 1e-5 > /dev/null || fail "not published again"
 cmp -s model.h5 again.h5 || fail "the same publication has two files"

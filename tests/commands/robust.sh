@@ -46,7 +46,7 @@ done
 grep -q '"masked_gradients": *true' steep.json && grep -q '^masked gradients at 0.5: ' steep.txt || fail "masked gradients are not seen: $(cat steep.json)"
 grep -q '"masked_gradients": *false' linear.json && ! grep -q masked linear.txt || fail "gradients that are there are masked: $(cat linear.json)"
 ask --model deep.h5 --input-radius .02 > said.txt || fail "no table"
-grep -q '^robustness at the query: proved: .*largest difference of a feature' said.txt && grep -q '^privacy of records: ' said.txt || fail "does not tell its promises apart: $(cat said.txt)"
+claims said.txt '^robustness at the query: proved: .*largest difference of a feature' && grep -q '^privacy of records: ' said.txt || fail "does not tell its promises apart: $(cat said.txt)"
 ! grep -q robust$ said.txt || fail "names attacks that were not made"
 
 # 2. Both at once: fewer answers stand than where queries stay, of single models and of the ensemble; none more.
@@ -82,7 +82,7 @@ digest() { grep -o '"digest": *"[0-9a-f]*"' "$1"; }
 "$holdfast" train "${noisy[@]}" --set robust.attack=pgd --set robust.noise=.1 --set robust.copies=2 --ledger ledger.db --out private > /dev/null || fail "not learnt with noise"
 "$holdfast" publish --quiet --run private --ledger ledger.db --out private.h5 > /dev/null || fail "not published"
 ask --model private.h5 --input-radius .05 > said.txt || fail "not certified"
-grep -q '^privacy of records: proved: .*(1, 1e-05)-differentially private' said.txt || fail "does not say how private: $(cat said.txt)"
+claims said.txt '^privacy of records: proved: .*(1, 1e-05)-differentially private' || fail "does not say how private: $(cat said.txt)"
 "$holdfast" account --quiet --ledger ledger.db --public blobs.h5:test > /dev/null || fail "no public records"
 spent() { "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --json | grep -o '"spent_epsilon":[0-9.]*'; }
 before=$(spent)

@@ -64,7 +64,7 @@ mv late/members aside
 await "it says that it waits" grep -q 'late: host .* does not see every member that is finished yet, and waits' err.txt
 mv aside/* late/members/
 wait $job || fail "members seen late: $(cat err.txt)"
-grep -q '^trained 2 x' out.txt || fail "members seen late: $(cat out.txt)"
+grep -q '^trained 2 members x' out.txt || fail "members seen late: $(cat out.txt)"
 
 # 4. Every host, and every instruction set.
 elsewhere=()

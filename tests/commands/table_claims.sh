@@ -25,9 +25,9 @@ for table in whole without; do
     "$holdfast" account --ledger $table.db --data $table.h5 --budget 1 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
     "$holdfast" train --data $table.h5 --out run-$table --ledger $table.db --set training.kind=noisy --set clip.kind=norm --set 'network.hidden=[]' \
         --set network.classes=2 --set noise.epsilon=1 --set training.batches=1 --set training.epochs=8 --quiet > claim-$table.txt || fail "no training"
-    grep -q '^as published (gap: .*row number' claim-$table.txt || fail "called proved: $(cat claim-$table.txt)"
+    claims claim-$table.txt '^as published (gap: .*row number' || fail "called proved: $(cat claim-$table.txt)"
     "$holdfast" publish --run run-$table --ledger $table.db --out $table-model.h5 --quiet > published.txt || fail "not published"
-    grep -q 'as published (gap: .*row number' published.txt || fail "published as proved: $(cat published.txt)"
+    claims published.txt 'as published (gap: .*row number' || fail "published as proved: $(cat published.txt)"
     flat "$holdfast" statement --ledger $table.db > said.txt
     grep -q 'as published (gap: .*a hash of its row number decided' said.txt || fail "the statement does not say it"
 done
@@ -59,7 +59,7 @@ for kind in boxes noisy convex; do grep -q '^proved' stated-$kind.txt || fail "$
 grep -q 'found and rounded' found.txt || fail "the count is not said to be found: $(cat found.txt)"
 "$holdfast" account --ledger found.db --data found.h5 --budget 1 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
 train found counted
-for kind in boxes noisy convex; do grep -q '^as published (gap: .*number of records was found' counted-$kind.txt || fail "$kind launders a count: $(cat counted-$kind.txt)"; done
+for kind in boxes noisy convex; do claims counted-$kind.txt '^as published (gap: .*number of records was found' || fail "$kind launders a count: $(cat counted-$kind.txt)"; done
 # A copy keeps what its source says, and is no way around it.
 "$holdfast" import found.h5 --out copy.h5 --json --quiet > copy.json
 grep -q '"count_found":true' copy.json || fail "a copy forgets that its count was found"

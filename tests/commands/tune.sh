@@ -33,7 +33,7 @@ cp out.txt best.json
 [[ $(spent ward ward)/$(spent ward ward.held) == 1.0/1.0 ]] || fail "spent: $(spent ward ward), $(spent ward ward.held)"
 [[ $(json best.json 'o["guarantee"]["status"], o["chosen"] in ("rate-0.001.toml", "rate-1.toml", "rate-4.toml", "rate-16.toml")') == "proved True" ]] || fail "chosen: $(<best.json)"
 must publish --run best --ledger ward.db --out best-model.h5
-grep -q '^proved: .*secret number' out.txt || fail "published: $(<out.txt)"
+claims out.txt '^proved: .*secret number' || fail "published: $(<out.txt)"
 must predict --model best-model.h5 --queries p.h5:test --accuracy --json
 must verify best --data p.h5
 must validate --model best-model.h5 --data p.h5 --ledger ward.db --epsilon 1

@@ -33,9 +33,9 @@ slice turns 3:5 > out.txt && grep -q '^trained 0 members; 2 of 5' out.txt || fai
 mpirun -n 3 "$holdfast" "${train[@]}" --out turns --members 0:2 --set run.grid=1x3x1 > /dev/null || fail "a slice on three ranks"
 [ "$(members turns | tail -n "$(wc -l <<< "$before")")" = "$before" ] || fail "a finished member was written again"
 slice turns 2:3 > out.txt || fail "the last slice"
-grep -q '^trained 5 x 30 steps' out.txt || fail "the last slice does not finish the run: $(cat out.txt)"
+grep -q '^trained 5 members x 30 steps' out.txt || fail "the last slice does not finish the run: $(cat out.txt)"
 same turns "slices in turn"
-slice turns 2:3 > out.txt && grep -q '^trained 5 x 30 steps' out.txt || fail "a slice of a finished run: $(cat out.txt)"
+slice turns 2:3 > out.txt && grep -q '^trained 5 members x 30 steps' out.txt || fail "a slice of a finished run: $(cat out.txt)"
 "$holdfast" "${train[@]}" --out turns --resume > /dev/null || fail "a finished run again"
 same turns "a finished run again"
 

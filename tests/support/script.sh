@@ -1,7 +1,7 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
 # folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes;
 # releasable_mechanisms: a name and its needs a line; mode FILE; field FILE NAME: the first of that name in JSON;
-# kill_ever_later MOST COMMAND…; $support: the folder of this file.
+# kill_ever_later MOST COMMAND…; claims FILE PATTERN; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
 support=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -45,6 +45,9 @@ await() {
     fail "in vain: $1"
 }
 mode() { stat -c %a "$1"; }
+# claims FILE PATTERN: a line of it has this, once those that begin with blanks, as the conditions of a claim, are joined to the
+# line before.
+claims() { grep -q -- "$2" <<<"$(sed -e ':a' -e '$!N' -e 's/\n  */ /' -e 'ta' -e 'P' -e 'D' "$1")"; }
 field() { grep -o "\"$2\": *[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
 # kill_ever_later MOST COMMAND…: killed after 5 ms, then later and later, MOST ms at most, until it ends by itself.
 kill_ever_later() {

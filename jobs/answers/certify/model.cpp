@@ -259,8 +259,8 @@ void certify_model(const Context& context, ModelQuestion question) {
                                {"guesses", question.smoothing.guesses}, {"unit", smoothing_unit(model)},
                                {"alpha", question.smoothing.alpha},     {"abstentions", abstentions}};
     context.print(object, text_of(question, radii, counts, all.size(), labelled) +
-                              "robustness at the query: " + claim.text() +
-                              "\nprivacy of records: " + Guarantee::text_of(model.guarantee) + "\n");
+                              Guarantee::lines_of(claim.to_json(), "robustness at the query: ") + "\n" +
+                              Guarantee::lines_of(model.guarantee, "privacy of records: ") + "\n");
 }
 
 }  // namespace holdfast

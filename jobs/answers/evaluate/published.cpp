@@ -93,7 +93,7 @@ void evaluate_published(const Context& context, const FinishedRun& run, const Pu
                              {"guarantee", run.certificate->claim().to_json()}};
     const std::string kept = kept_evaluation(context, run.folder, result);
     const auto schema = run.schema();
-    context.print(result, run.certificate->claim().text() + "\n" + table_of(rows) +
+    context.print(result, run.certificate->claim().lines() + "\n" + table_of(rows) +
                               text_of(quality, schema ? schema->classes : std::vector<std::string>()) + kept +
                               next_command({"report", run.folder.path()}));
 }

@@ -115,7 +115,7 @@ void release_aggregate(const Release& release, const Questions& questions, Ledge
                            {"charged", bought.charged},
                            {"cost", {{"epsilon", shown(epsilon)}, {"delta", shown(delta)}}},
                            {"guarantee", claim.to_json()}},
-                          line + claim.text() + "\n");
+                          line + claim.lines() + "\n");
 }
 
 }  // namespace holdfast

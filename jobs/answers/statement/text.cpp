@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "jobs/answers/statement/render.hpp"
+#include "kernels/base/text.hpp"
 #include "models/privacy/rational.hpp"
 
 namespace holdfast {
@@ -11,29 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t line_width = 100;
-
 /// `first` before the first line, as many blanks before the others.
-std::string wrapped(const std::string& first, const std::string& text) {
-    std::istringstream words(text);
-    std::string lines = first, word;
-    std::size_t column = first.size();
-    for (bool at_start = true; words >> word; at_start = false) {
-        if (!at_start && column + 1 + word.size() > line_width) {
-            lines += "\n" + std::string(first.size(), ' ');
-            column = first.size();
-            at_start = true;
-        }
-        lines += at_start ? word : " " + word;
-        column += word.size() + (at_start ? 0 : 1);
-    }
-    return lines + "\n";
+std::string filled(const std::string& first, const std::string& text) {
+    return wrapped(first, text, first.size()) + "\n";
 }
 
 /// The fields of an object or the entries of a list, `indent` blanks in.
 std::string block(const Json& value, std::size_t indent) {
     const std::string margin(indent, ' ');
-    if (!value.is_structured()) return wrapped(margin, scalar_text(value));
+    if (!value.is_structured()) return filled(margin, scalar_text(value));
     if (value.empty()) return margin + "none\n";
     std::string text;
     for (const auto& [key, entry] : value.items()) {
@@ -45,11 +31,11 @@ std::string block(const Json& value, std::size_t indent) {
         } else if (entry.is_structured()) {
             text += margin + title_of(key) + ":\n" + block(entry, indent + 2);
         } else {
-            text += wrapped(margin + title_of(key) + ": ", scalar_text(entry));
+            text += filled(margin + title_of(key) + ": ", scalar_text(entry));
         }
     }
     const std::string left = left_to_owner(value);
-    return left.empty() ? text : text + wrapped(margin + "for the owner to add: ", left);
+    return left.empty() ? text : text + filled(margin + "for the owner to add: ", left);
 }
 
 std::string capitals(std::string text) {

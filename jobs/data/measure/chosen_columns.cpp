@@ -187,7 +187,7 @@ std::string text_of(const ColumnChoice& choice, const std::vector<ColumnGroup>& 
     text += printed("  scores a few times %.3g persons apart are told apart\n", gap_of(request, law));
     text += printed("cost epsilon %.4g (mu %.4g), %s\n", shown(law.epsilon),
                     std::sqrt(law.mu_squared.get_d()), charged ? "charged" : "charged before: nothing now");
-    return text + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
+    return text + Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
 std::string next_of(const ColumnChoice& choice, const FeatureRequest& request, std::size_t features,

@@ -120,7 +120,7 @@ std::string text_of(const LabelChoice& choice, const DatasetInfo& info, const La
            " classes drawn, " + how + "; split " + info.split + " alone\n" +
            printed("cost epsilon %.4g, %s\n", shown(law.epsilon),
                    charged ? "charged" : "charged before: nothing now") +
-           Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n" +
+           Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n" +
            next_command({"train", "--data", choice.out, "--set", "training.kind=noisy", "--set",
                          "noise.law=none", "--set", "clip.kind=norm", "--set", "training.labels=corrected",
                          "--set", "network.loss=cross_entropy", "--set",

@@ -194,7 +194,7 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
                              {"cost", {{"epsilon", shown(test.epsilon())}, {"delta", shown(test.delta())}}},
                              {"guarantee", claim.to_json()}};
     if (!names.empty()) object["path"] = choice.out;
-    std::string text = told_text(choice, told, names, columns) + cost + claim.text() + "\n";
+    std::string text = told_text(choice, told, names, columns) + cost + claim.lines() + "\n";
     const Budget budget = ledger.account(population)->budget;
     const std::optional<double> left = left_of_account(budget, *ledger.spending(population));
     if (left) object["left_for_training"] = *left;
