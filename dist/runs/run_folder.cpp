@@ -15,13 +15,16 @@ namespace holdfast {
 
 namespace fs = std::filesystem;
 
-RunFolder RunFolder::create(const std::string& path, bool resume) {
+void RunFolder::require_new(const std::string& path) {
     std::error_code status;
-    if (!resume && fs::exists(path, status) &&
-        (!fs::is_directory(path, status) || !fs::is_empty(path, status))) {
+    if (fs::exists(path, status) && (!fs::is_directory(path, status) || !fs::is_empty(path, status)))
         throw Error(ExitCode::output, "exists already and is not an empty folder",
                     "choose another --out, or --resume an interrupted run", path);
-    }
+}
+
+RunFolder RunFolder::create(const std::string& path, bool resume) {
+    if (!resume) require_new(path);
+    std::error_code status;
     fs::create_directories(path, status);
     if (status)
         throw Error(ExitCode::output, "cannot make the run folder: " + status.message(),
@@ -64,9 +67,9 @@ bool RunFolder::claim(const std::string& fingerprint) const {
     return false;
 }
 
-bool RunFolder::finished() const {
+bool RunFolder::has(const std::string& name) const {
     std::error_code ignored;
-    return fs::exists(file("manifest.json"), ignored);
+    return fs::exists(file(name), ignored);
 }
 
 nlohmann::json RunFolder::read_json(const std::string& name) const {

@@ -21,7 +21,9 @@ namespace holdfast {
 ///   lease, members/, checkpoints/, progress/   while it trains (dist/runs/member_store.hpp)
 class RunFolder {
   public:
-    /// A new run. Error (output): the folder holds a run already (unless `resume`), or cannot be made.
+    /// Error (output): something is there that is no empty folder.
+    static void require_new(const std::string& path);
+    /// A new run. Error (output): as require_new (unless `resume`), or it cannot be made.
     static RunFolder create(const std::string& path, bool resume);
     /// A finished run. Errors (input): no such folder, or training has not finished.
     static RunFolder open(const std::string& path);
@@ -31,7 +33,9 @@ class RunFolder {
     /// other files, or cannot be written.
     bool claim(const std::string& fingerprint) const;
     /// Has training finished? Its manifest is written last.
-    bool finished() const;
+    bool finished() const { return has("manifest.json"); }
+    /// Is there a file? One that cannot be asked about is taken for none.
+    bool has(const std::string& name) const;
 
     const std::string& path() const { return path_; }
     std::string file(const std::string& name) const { return path_ + "/" + name; }

@@ -177,7 +177,8 @@ std::string summary_of(const RunManifest& manifest) {
 }
 
 void fleet(const Context& context, const Request& request) {
-    // 1. What is asked for.
+    // 1. What is asked for; a folder that holds something else is refused before anything is read.
+    if (context.world.is_root() && !request.resume) RunFolder::require_new(request.out);
     const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
     Configuration asked = read_configuration(request.config, request.all_overrides());
     asked.settings.features = asked.settings.features.pinned();

@@ -160,11 +160,206 @@ void await_members(const RunFolder& run, const std::vector<std::size_t>& slice, 
     await_files(run.path(), there, "every member that is finished");
 }
 
+/// A training as it is settled for its dataset.
+struct Settled {
+    const Kind& kind;
+    Settings settings;
+    FeatureMap features;
+    DataFacts facts;
+    std::optional<Payment> payment;  ///< which a ledger makes now
+    std::uint64_t stated;            ///< rows: in public of a secret kind
+
+    std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
+};
+
+Settled settle(const TrainingRequest& request, const DatasetInfo& info) {
+    Settings asked = request.configuration.settings;
+    asked.features = asked.features.pinned();
+    asked.network = asked.network.pinned();
+    const Kind& kind = kind_named(asked.training.kind);
+    const Settings settings = kind.settled(settle_facts(asked, info));
+    const DataFacts facts = facts_of(info, !request.public_data.empty());
+    return {kind,
+            settings,
+            settings.feature_map(info.features, info.range),
+            facts,
+            request.paid ? std::nullopt : kind.payment(settings, facts),
+            kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) * info.rows_at_most
+                        : info.rows};
+}
+
+/// Error (usage): what is asked for does not go together.
+void check(const TrainingRequest& request, const Settled& settled) {
+    if (settled.payment) require_ledger(request.ledger, request.data);
+    if (!request.ledger.empty() && settled.settings.is_dpal()) refuse_dpal();
+    check_against_count(settled.settings);
+    require_keepable(request.keep, settled.settings, settled.kind.secret);
+    if (request.keep.any() && !request.validation.records.empty())
+        throw Error(ExitCode::usage,
+                    "states are kept to be gone on from without the records held out, by holdfast verify and "
+                    "unlearn",
+                    "leave one of the two out", "--validation");
+}
+
+std::shared_ptr<const Backend> backend_of(const Context& context, const Settings& settings,
+                                          const std::string& asked) {
+    const std::string computing = backend_for(settings, asked);
+    return make_backend(computing, settings.training.arithmetic(), settings.certificate.product,
+                        choose_device(computing, context.world));
+}
+
+/// What computes, what adds, and which members. Collective.
+struct Machine {
+    Machine(const Context& context, const TrainingRequest& request, const Settled& settled)
+        : backend(backend_of(context, settled.settings, request.configuration.run.backend)),
+          levels(settled.settings.kept_levels()),
+          slice(asked_members(request.members, settled.members())),
+          trained(
+              unfinished(context.world, slice,
+                         request.joins() ? MemberStore::finished(request.out) : std::vector<std::size_t>())),
+          grid(context.world, request.configuration.run.grid, slice.size(), levels.size(),
+               slice.size() - trained.size()),
+          sums(context.world, grid.block_group(), {request.configuration.run.transport, backend->name()}) {
+        tell_slow_integers(context, settled.settings, backend->name());
+    }
+
+    std::shared_ptr<const Backend> backend;
+    std::vector<std::int64_t> levels;
+    std::vector<std::size_t> slice, trained;  ///< asked for; of these, whom nobody has finished yet
+    ProcessGrid grid;
+    BlockCommunicator sums;
+};
+
+/// What every member follows, at the levels of this rank.
+TrainingPlan plan_of(const Settled& settled, const Machine& machine, const DatasetInfo& info,
+                     std::size_t public_rows) {
+    TrainingPlan plan =
+        make_plan(settled.settings, {info.features, info.range, info.rows, public_rows}, machine.backend);
+    const ProcessGrid::Slice held = machine.grid.levels();
+    plan.levels = {machine.levels.begin() + static_cast<std::ptrdiff_t>(held.first),
+                   machine.levels.begin() + static_cast<std::ptrdiff_t>(held.last)};
+    return plan;
+}
+
 /// What a rank of this grid holds of so many records.
 HeldRecords held_by(const ProcessGrid& grid, std::uint64_t records, std::size_t members, bool wide) {
     const double of_a_member =
         static_cast<double>(records) / static_cast<double>(members) / static_cast<double>(grid.blocks());
     return {of_a_member * static_cast<double>(grid.members().last - grid.members().first), of_a_member, wide};
+}
+
+/// Who holds what.
+struct Held {
+    std::vector<MemberRecords> members;
+    std::string digest;  ///< of every record
+    PublicRecords beside;
+};
+
+/// The records travel to their members; these and the public ones are then as the training sees them.
+/// Collective.
+Held hold(const Context& context, const DatasetReader& reader, const Settled& settled, const Machine& machine,
+          Records& public_records) {
+    const DatasetInfo& info = reader.info();
+    const Settings& settings = settled.settings;
+    Distributed records =
+        distribute(reader, machine.grid, context.world,
+                   {settled.members(), machine.trained, static_cast<std::size_t>(settings.network.classes),
+                    static_cast<std::uint64_t>(settings.training.seed)});
+    Held held{std::move(records.held), records.all.hex(context.world),
+              identify_public(public_records, settings.training)};
+    if (!settled.kind.secret) report_clamped(context, machine.grid, held.members, info.range);
+    const auto map = [&](Records& all) {
+        all = as_trained(std::move(all), settings, settled.features, info.target_range);
+    };
+    for (MemberRecords& member : held.members) map(member.records);
+    map(public_records);
+    return held;
+}
+
+/// All that a training comes from, once the run folder is its own.
+struct Started {
+    const Context& context;
+    const TrainingRequest& request;
+    const DatasetInfo& info;
+    const Settled& settled;
+    const Machine& machine;
+    const TrainingPlan& plan;
+    const Records& public_records;
+    Held& held;
+    const std::string& whose;
+    const RunFolder& run;
+    const MemberStore& store;
+
+    const RunSettings& how() const { return request.configuration.run; }
+    bool root() const { return context.world.is_root(); }
+    Payee payee() const {
+        return {held.digest,    info.path,    held.beside, name_of(settled.settings.certificate.relation),
+                request.ledger, info.measured};
+    }
+};
+
+/// What the training draws from, if it does; what it costs is charged before this returns. Collective.
+std::optional<RunKey> key_of(const Started& job, bool finished) {
+    if (const auto& paid = job.request.paid)
+        return RunKey{paid->key.derived("run", job.whose), paid->payment};
+    if (!job.settled.kind.secret || finished) return std::nullopt;
+    return paid_run_key(job.context, job.run, job.store, job.settled.payment, job.payee());
+}
+
+RunManifest manifest_of_run(const Started& job, const Training& training, const std::optional<RunKey>& key) {
+    RunManifest manifest = manifest_of(job.plan, job.how(), job.info, job.held.digest);
+    manifest.public_records = job.held.beside;
+    manifest.arithmetic = training.arithmetic();
+    const auto claim = job.request.paid ? job.request.paid->claim : job.settled.kind.claim;
+    manifest.guarantee = claim(job.settled.settings, job.settled.facts).to_json();
+    if (key) manifest.payment = key->payment;
+    return manifest;
+}
+
+/// Collective. Error (interrupted): a signal has stopped it, after a checkpoint.
+void train_members(const Started& job, const Training& training) {
+    const Settled& settled = job.settled;
+    const Communicator& sums = job.machine.sums.group();
+    const KeptStates kept(job.run, job.whose, settled.settings, job.request.keep);
+    GroupTraining group(job.context, job.how(), job.machine.grid, sums, training, job.store, kept,
+                        settled.members(), {settled.kind.secret, job.request.trace});
+    const nlohmann::json who = machines_of(job.context.world);
+    if (job.root())
+        record_provenance(job.run, who,
+                          {{"ranks", job.context.world.size()},
+                           {"grid", job.machine.grid.text()},
+                           {"threads", omp_get_max_threads()},
+                           {"backend", job.machine.backend->name()},
+                           {"transport", sums.transport()}});
+    const bool stopped =
+        !group.run(std::move(job.held.members), settled.settings.training.steps(), job.request.joins());
+    if (job.context.world.any(stopped))
+        throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
+                    job.request.go_on);
+}
+
+/// Charges, trains, and where no member is missing joins them to the run. Collective.
+TrainingOutcome train(const Started& job, const std::optional<Lease>& lease) {
+    const Communicator& world = job.context.world;
+    const Settled& settled = job.settled;
+    const bool finished_before = world.any(job.root() && job.run.finished());
+    const std::optional<RunKey> key = key_of(job, finished_before);
+    if (job.root()) {
+        settled.settings.features.keep_prefix(job.run.path());
+        settled.settings.network.keep_initial(job.run.path());
+    }
+    const std::unique_ptr<Training> training =
+        settled.kind.training(job.plan, job.public_records, job.machine.grid, key ? &key->key : nullptr);
+    const RunManifest manifest = manifest_of_run(job, *training, key);
+    if (!finished_before) train_members(job, *training);
+    if (job.root()) await_members(job.run, job.machine.slice, settled.members(), lease);
+    const bool finished = world.any(job.root() && finish(job.run, job.store, *training, manifest));
+    if (finished && settled.kind.secret && job.root()) {
+        if (settled.payment)
+            record_bought(job.run, job.store, job.payee(), RunManifest::read(job.run).digest);
+        destroy_run_key(job.run);
+    }
+    return {finished, job.machine.trained.size(), settled.members(), training->arithmetic_text()};
 }
 
 }  // namespace
@@ -186,145 +381,58 @@ std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, Featur
 }
 
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request) {
-    // 1. What is asked for.
+    // 1. A folder that holds something else is refused before anything is read, charged or written.
+    if (context.world.is_root() && !request.joins()) RunFolder::require_new(request.out);
+
+    // 2. What is asked for.
     const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
-    Configuration asked = request.configuration;
-    asked.settings.features = asked.settings.features.pinned();
-    asked.settings.network = asked.settings.network.pinned();
-    const RunSettings& how = asked.run;
+    const DatasetInfo& info = reader.info();
+    const RunSettings& how = request.configuration.run;
     context.world.give_up_after(how.stall_seconds);
-    const Kind& kind = kind_named(asked.settings.training.kind);
-    const Settings settings = kind.settled(settle_facts(asked.settings, reader.info()));
-    tell_other_count(context, asked.settings.training, reader.info());
-    const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
-    const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
-    const std::optional<Payment> payment = request.paid ? std::nullopt : kind.payment(settings, facts);
-    if (payment) require_ledger(request.ledger, request.data);
-    if (!request.ledger.empty() && settings.is_dpal()) refuse_dpal();
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
-    check_against_count(settings);
-    require_keepable(request.keep, settings, kind.secret);
-    if (request.keep.any() && !request.validation.records.empty())
-        throw Error(ExitCode::usage,
-                    "states are kept to be gone on from without the records held out, by holdfast verify and "
-                    "unlearn",
-                    "leave one of the two out", "--validation");
+    const Settled settled = settle(request, info);
+    tell_other_count(context, request.configuration.settings.training, info);
+    check(request, settled);
 
-    // 2. What computes, and what adds; the plan every member follows, and what it takes of memory.
-    const std::string computing = backend_for(settings, how.backend);
-    const int device = choose_device(computing, context.world);
-    const auto backend =
-        make_backend(computing, settings.training.arithmetic(), settings.certificate.product, device);
-    tell_slow_integers(context, settings, backend->name());
-    const std::vector<std::int64_t> levels = settings.kept_levels();
-    const auto members = static_cast<std::size_t>(settings.ensemble.members);
-    const std::vector<std::size_t> slice = asked_members(request.members, members);
-    const std::vector<std::size_t> trained =
-        unfinished(context.world, slice,
-                   request.joins() ? MemberStore::finished(request.out) : std::vector<std::size_t>());
-    const ProcessGrid grid(context.world, how.grid, slice.size(), levels.size(),
-                           slice.size() - trained.size());
-    const BlockCommunicator sums(context.world, grid.block_group(), {how.transport, backend->name()});
-    Records public_records = read_public(request.public_data, reader.info(), settings);
-    TrainingPlan plan = make_plan(
-        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
-        backend);
-    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
-                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
-    const std::uint64_t stated =
-        kind.secret
-            ? static_cast<std::uint64_t>(settings.training.expected_records) * reader.info().rows_at_most
-            : reader.info().rows;
-    tell_memory(context,
-                memory_of(plan, held_by(grid, stated, members, reader.info().wide), omp_get_max_threads()));
+    // 3. What computes, and what adds; the plan every member follows, and what it takes of memory.
+    const Machine machine(context, request, settled);
+    Records public_records = read_public(request.public_data, info, settled.settings);
+    TrainingPlan plan = plan_of(settled, machine, info, public_records.size());
+    tell_memory(context, memory_of(plan, held_by(machine.grid, settled.stated, settled.members(), info.wide),
+                                   omp_get_max_threads()));
 
-    // 3. Who holds what: the records travel to their members.
-    Distributed records = distribute(reader, grid, context.world,
-                                     {members, trained, static_cast<std::size_t>(settings.network.classes),
-                                      static_cast<std::uint64_t>(settings.training.seed)});
-    const std::string data_digest = records.all.hex(context.world);
-    const PublicRecords beside = identify_public(public_records, settings.training);
-    if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
-    for (MemberRecords& member : records.held)
-        member.records =
-            as_trained(std::move(member.records), settings, features, reader.info().target_range);
-    public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
-    // What cannot train costs nothing, and begins nothing.
-    if (payment || settings.is_dpal()) kind.training(plan, public_records, grid, nullptr);
+    // 4. Who holds what. What cannot train costs nothing, and begins nothing.
+    Held held = hold(context, reader, settled, machine, public_records);
+    if (settled.payment || settled.settings.is_dpal())
+        settled.kind.training(plan, public_records, machine.grid, nullptr);
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
-        stated, trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
-        plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
-        sums.group().transport());
+        settled.stated, machine.trained.size(), settled.members(), machine.levels.back(),
+        plan.network.parameters(), plan.normaliser, plan.backend->name(), context.world.transport(),
+        context.world.size(), machine.grid.text(), machine.sums.group().transport());
+    plan.held_out = read_held_out(request.validation, info, settled.settings, settled.features);
 
-    plan.held_out = read_held_out(request.validation, reader.info(), settings, features);
-
-    // 4. A new folder, or this run's: where it was interrupted, or where others train their members, each its
+    // 5. A new folder, or this run's: where it was interrupted, or where others train their members, each its
     // own.
     install_signal_handlers();
-    const std::string whose =
-        run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, beside);
+    const std::string whose = run_fingerprint(plan, info.range, info.target_range, held.digest, held.beside);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
     const MemberStore store(run, whose, seconds_of_a_group);
     std::optional<Lease> lease;
-    if (context.world.is_root() && !trained.empty()) lease = take_lease(context, run, slice);
-    const bool finished_before = context.world.any(context.world.is_root() && run.finished());
+    if (context.world.is_root() && !machine.trained.empty()) lease = take_lease(context, run, machine.slice);
 
-    // 5. What it costs is charged; then train, and where no member is missing, the result and its manifest.
-    bool finished = false;
-    std::unique_ptr<Training> training;
+    // 6. What it costs is charged; then train, and where no member is missing, the result and its manifest.
     try {
-        const Payee payee{data_digest,    reader.info().path,
-                          beside,         name_of(settings.certificate.relation),
-                          request.ledger, reader.info().measured};
-        std::optional<RunKey> key;
-        if (request.paid)
-            key = RunKey{request.paid->key.derived("run", whose), request.paid->payment};
-        else if (kind.secret && !finished_before)
-            key = paid_run_key(context, run, store, payment, payee);
-        if (context.world.is_root()) {
-            settings.features.keep_prefix(run.path());
-            settings.network.keep_initial(run.path());
-        }
-        training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
-        RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest);
-        manifest.public_records = beside;
-        manifest.arithmetic = training->arithmetic();
-        manifest.guarantee =
-            (request.paid ? request.paid->claim(settings, facts) : kind.claim(settings, facts)).to_json();
-        if (key) manifest.payment = key->payment;
-        const KeptStates kept(run, whose, settings, request.keep);
-        GroupTraining group(context, how, grid, sums.group(), *training, store, kept, members,
-                            {kind.secret, request.trace});
-        const nlohmann::json who = machines_of(context.world);
-        if (context.world.is_root() && !finished_before)
-            record_provenance(run, who,
-                              {{"ranks", context.world.size()},
-                               {"grid", grid.text()},
-                               {"threads", omp_get_max_threads()},
-                               {"backend", backend->name()},
-                               {"transport", sums.group().transport()}});
-        const bool stopped = !finished_before &&
-                             !group.run(std::move(records.held), settings.training.steps(), request.joins());
-        if (context.world.any(stopped))
-            throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
-                        request.go_on);
-        if (context.world.is_root()) await_members(run, slice, members, lease);
-        finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
-        if (finished && kind.secret && context.world.is_root()) {
-            if (payment) record_bought(run, store, payee, RunManifest::read(run).digest);
-            destroy_run_key(run);
-        }
+        return train(
+            {context, request, info, settled, machine, plan, public_records, held, whose, run, store}, lease);
     } catch (const Error&) {
         if (first_here && !request.joins() && context.world.size() == 1) store.remove_if_empty();
         throw;
     }
-
-    return {finished, trained.size(), members, training->arithmetic_text()};
 }
 
 }  // namespace holdfast
