@@ -67,13 +67,14 @@ void access(const Context& context, const Request& request) {
     const Relation relation = agreed_relation(context, request, fleet);
     require_public_queries(request.queries, fleet.manifest.dataset, request.public_queries);
     const Records queries = read_queries(context, fleet.form(), request.queries, request.first);
+    const FeatureRange range = query_range(fleet.manifest.dataset.range);
+    if (range != fleet.manifest.dataset.range) tell_clipped(context, queries, range);
     const auto rule = access_rule(context, fleet, request.how, relation);
     const Mechanism law = law_of(request, *rule, fleet.networks.network().classes());
     const auto evidence_of = [&](std::span<const std::size_t> paid) {
         const std::vector<std::size_t> chosen = agreed(context.world, paid);
         return chosen.empty() ? std::vector<Evidence>()
-                              : rule->evidence(clipped(chosen_records(queries, chosen),
-                                                       query_range(fleet.manifest.dataset.range)));
+                              : rule->evidence(clipped(chosen_records(queries, chosen), range));
     };
     if (!context.world.is_root()) {
         while (!evidence_of({}).empty()) continue;

@@ -73,11 +73,14 @@ NamedQueries read_named_queries(const Context& context, const QueryForm& form, c
                     "give the queries the columns of the training data", reader.info().path);
     }
     Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
-    const FeatureRange range = features.range();
-    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
-        context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
-                          outside, text_of(range));
+    tell_clipped(context, queries, features.range());
     return {std::move(queries), {}, reader.info().ids == IdKind::given};
+}
+
+void tell_clipped(const Context& context, const Records& queries, const FeatureRange& range) {
+    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
+        context.log->warn("{} values of the queries lie outside {} and count as its ends", outside,
+                          text_of(range));
 }
 
 Records read_queries(const Context& context, const QueryForm& form, const std::string& name,

@@ -37,6 +37,8 @@ struct NamedQueries {
 /// know; a value that is no finite number; (usage): a table, and no schema.
 NamedQueries read_named_queries(const Context& context, const QueryForm& form, const std::string& name,
                                 std::uint64_t first = 0);
+/// Tells how many values of them count as an end of the range.
+void tell_clipped(const Context& context, const Records& queries, const FeatureRange& range);
 Records read_queries(const Context& context, const QueryForm& form, const std::string& name,
                      std::uint64_t first = 0);
 

@@ -59,6 +59,9 @@ void idp_job(const Context& context, const Request& request) {
     check(request, classes);
     if (fleet.how.threads > 0) omp_set_num_threads(static_cast<int>(fleet.how.threads));
     const FeatureRange range = query_range(fleet.manifest.dataset.range);
+    if (range != fleet.manifest.dataset.range)
+        context.log->warn("the data of {} state no range: each feature of a query counts as clipped to {}",
+                          fleet.folder.path(), text_of(range));
     const VerifiedFleet networks = verified_fleet(fleet.networks, range);
 
     // 2. The bound of every class, on some rank.

@@ -81,10 +81,16 @@ refuses 3 'of another fleet' idp --run fleet --seconds 1
 
 # 8. Where the data declare no range, agreement is about queries clipped to [0, 1], which is said; the accuracy is not.
 "$holdfast" synth blobs --records 60 --test 40 --centre 2 --spread 0.3 --seed 4 --out blobs.h5 --quiet > /dev/null || fail "no blobs"
-"$holdfast" fleet --quiet --data blobs.h5 --out clipped --records 5 --set network.hidden=[4] --set training.epochs=40 --set training.learning_rate=1 --set clip.kind=none --set training.expected_records=60 > /dev/null || fail "the fleet of blobs"
+"$holdfast" fleet --quiet --data blobs.h5 --out clipped --set network.hidden=[4] --set training.epochs=40 --set training.learning_rate=1 --set clip.kind=none --set training.expected_records=60 > /dev/null || fail "the fleet of blobs"
 "$holdfast" evaluate --run clipped --data blobs.h5 > clipped.txt 2> err.txt || fail "evaluate of blobs: $(cat err.txt)"
 grep -q 'values of the queries lie outside \[0, 1\]' err.txt || fail "does not say that queries are clipped: $(cat err.txt)"
 awk '$1 == "vote" { right = $3 } $1 == "nominal" { accuracy = $3 } END { exit !(accuracy >= 0.95 && right < accuracy) }' clipped.txt || fail "the accuracy is of clipped queries: $(cat clipped.txt)"
+
+"$holdfast" idp --run clipped --seconds 1 > out.txt 2> err.txt && grep -q 'data of clipped state no range.* clipped to \[0, 1\]' err.txt || fail "idp does not say so: $(cat err.txt)"
+"$holdfast" account --ledger blobs.db --data blobs.h5 --budget 9 --quiet > /dev/null || fail "no account"
+"$holdfast" access --queries-are-public --run clipped --queries blobs.h5 --first 3 --epsilon 1 --ledger blobs.db > out.txt 2> err.txt || fail "access of blobs: $(cat err.txt)"
+[ "$(grep -c 'values of the queries lie outside \[0, 1\]' err.txt)" = 1 ] || fail "access does not say once that queries are clipped: $(cat err.txt)"
+"$holdfast" idp --run sample --seconds 1 2>&1 | grep 'state no range' && fail "said of a fleet whose data state one"
 
 # 9. The search with parts of it left out never proves less than is attained.
 "$holdfast" bench idp --run sample --seconds 5 > parts.txt || fail "bench idp"

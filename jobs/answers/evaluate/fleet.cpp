@@ -201,10 +201,7 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     require_labels(data, classes, question.data);
 
     const FeatureRange range = query_range(fleet.manifest.dataset.range);
-    if (const std::uint64_t outside = values_outside(data.features, range); outside > 0)
-        context.log->warn(
-            "{} values of the queries lie outside {} and count as its ends, as for holdfast access", outside,
-            text_of(range));
+    if (range != fleet.manifest.dataset.range) tell_clipped(context, data, range);
 
     // 2. What N says, what all networks say, and what the bound is sure of.
     const FleetOutputs outputs(fleet.networks, context.world);
