@@ -24,6 +24,7 @@
 #include "dist/data/import_npy.hpp"
 #include "dist/data/import_records.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
@@ -408,7 +409,7 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
-    return text + "Next: holdfast inspect " + out + "\n";
+    return text + next_command({"inspect", out});
 }
 
 nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {

@@ -8,6 +8,7 @@
 #include "dist/data/guess_schema.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
@@ -78,8 +79,8 @@ std::string as_text(const TableGuess& guess, const Request& request) {
         text += "  ranges, categories and classes are those of the records: found = true says so\n";
     else
         text += "  to be filled in: the public range of every number\n";
-    return text + "Next: holdfast import " + request.input + " --schema " + request.out + " --out " +
-           request.out.substr(0, request.out.rfind('.')) + ".h5\n";
+    return text + next_command({"import", request.input, "--schema", request.out, "--out",
+                                request.out.substr(0, request.out.rfind('.')) + ".h5"});
 }
 
 char delimiter_of(const std::string& text) {

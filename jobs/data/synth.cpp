@@ -12,6 +12,7 @@
 
 #include "dist/data/generate.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -71,7 +72,7 @@ void run(const Options& options, const Context& context) {
                       (options.rows_at_most > 1
                            ? ", of persons with up to " + std::to_string(options.rows_at_most) + " rows"
                            : "") +
-                      "\n" + generator->description() + "\nNext: holdfast inspect " + options.out + "\n");
+                      "\n" + generator->description() + "\n" + next_command({"inspect", options.out}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "dist/data/dataset.hpp"
 
@@ -18,8 +19,15 @@ std::string shell_word(const std::string& word) {
     return word.empty() || word.find_first_not_of(plain) != std::string::npos ? shell_quoted(word) : word;
 }
 
+std::string called_program() {
+    std::ifstream words("/proc/self/cmdline", std::ios::binary);
+    std::string program;
+    std::getline(words, program, '\0');
+    return program.empty() ? "holdfast" : shell_word(program);
+}
+
 std::string next_command(const std::vector<std::string>& words) {
-    std::string line = "Next: holdfast";
+    std::string line = "Next: " + called_program();
     for (const std::string& word : words) line += " " + shell_word(word);
     return line + "\n";
 }

@@ -10,8 +10,10 @@ std::string shell_quoted(const std::string& word);
 /// In quotes where the shell would read more than a word.
 std::string shell_word(const std::string& word);
 
+/// This program as it was called: "holdfast" where it is on the PATH, or "build/holdfast".
+std::string called_program();
 /// The last line of what a command prints, "Next: holdfast …": the command that goes on from here, as a shell
-/// takes it.
+/// takes it, by the program as it was called.
 std::string next_command(const std::vector<std::string>& words);
 
 /// "FILE" or "FILE:SPLIT" without split and ending, and with this one instead: of what is made of the

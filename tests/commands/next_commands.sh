@@ -60,6 +60,9 @@ for command in train publish; do next "$command"; done
 holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"
 grep -q '^Next: holdfast account --ledger no/such.ledger ' said.txt || fail "next: $(<said.txt)"
 holdfast advise --records 300 --features 3 --epsilon 1 --out other.toml --quiet | grep '^Next:' && fail "next, of no data"
+# By the program as it was called: by its path, as here, or by its name, as above and from Python.
+"$holdfast" synth blobs --records 20 --test 20 --out by-path.h5 --quiet | grep -qxF "Next: $holdfast inspect by-path.h5" || fail "another program than was called"
+mpirun -n 2 bin/holdfast synth blobs --records 20 --test 20 --out "by path.h5" --quiet | grep -qxF "Next: bin/holdfast inspect 'by path.h5'" || fail "another program than was called, on two ranks"
 holdfast account --ledger plain.ledger --data plain.h5 --quiet | grep '^Next:' && fail "next, of no configuration"
 
 ((failures == 0)) && echo "every command runs the next"

@@ -112,10 +112,10 @@ def run(command: str, *words: object, folder: str | None = None) -> dict[str, An
 
 def text(command: str, *words: object, folder: str | None = None) -> str:
     """What the same prints for people. A program that is stopped leaves its scratch files where they go with this call."""
-    line = [program(), command, *(str(word) for word in words), "--quiet"]
+    line = ["holdfast", command, *(str(word) for word in words), "--quiet"]
     with (
         private_folder() as scratch,
-        subprocess.Popen(line, cwd=folder, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
+        subprocess.Popen(line, executable=program(), cwd=folder, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
     ):
         try:
             said, complaint = process.communicate()
@@ -154,6 +154,6 @@ def main() -> None:
     import sys
 
     try:
-        os.execv(program(), [program(), *sys.argv[1:]])
+        os.execv(program(), ["holdfast", *sys.argv[1:]])
     except FileNotFoundError as error:
         sys.exit(f"holdfast: {error}")
