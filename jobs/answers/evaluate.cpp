@@ -59,14 +59,11 @@ std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
 
 Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
     RecordClaim claim = run.certificate->claim();
-    if (run.settings.certificate.relation == Relation::remove)
-        return Guarantee::not_private("mechanism over boxes for removals",
-                                      "boxes for removals say nothing of added records");
-    if (run.settings.poisoned())
-        return Guarantee::not_private("mechanism over boxes against poisoning",
-                                      "a neighbour's record may differ by more than a poison may change");
+    const Relation relation = run.settings.certificate.relation;
+    if (const char* why = why_not_released(relation))
+        return Guarantee::not_private("answers by the relation " + std::string(name_of(relation)), why);
     if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
-    return claim_about_labels(claim, mechanism.guarantee(name_of(run.settings.certificate.relation)));
+    return claim_about_labels(claim, mechanism.guarantee(name_of(relation)));
 }
 
 nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,
@@ -110,14 +107,14 @@ nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
     return {{"value", values}, {"count", sizes}};
 }
 
-std::string table_of(const nlohmann::json& result, bool by_answers) {
+std::string table_of(const nlohmann::json& result, const FinishedRun& run) {
     std::string text;
-    if (!by_answers) {
+    if (!run.certificate->by_answers()) {
         text = "any number of answers, by the published parameters, have the nominal accuracy\n";
     } else if (!result["epsilons"].empty()) {
-        const bool refused = result["relation"] == "remove" || result["relation"] == "poison";
-        text += refused ? "no private answers, release refuses them: expected accuracy if it did not\n"
-                        : "expected private accuracy\n";
+        text += why_not_released(run.settings.certificate.relation)
+                    ? "no private answers, release refuses them: expected accuracy if it did not\n"
+                    : "expected private accuracy\n";
         text += printed("%-31s%-10s", "mechanism", "setting");
         for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
         text += "\n";
@@ -271,7 +268,7 @@ void evaluate(const Context& context, const Request& request) {
     const std::string last =
         kept_evaluation(context, run.folder, result) + next_command({"report", run.folder.path()});
     const auto schema = run.schema();
-    context.print(result, table_of(result, run.certificate->by_answers()) +
+    context.print(result, table_of(result, run) +
                               text_of(quality, schema ? schema->classes : std::vector<std::string>()) +
                               (request.losses ? loss_table(result["certified_loss"]) : "") +
                               (budget ? budget_text(result["budget"]) : "") +

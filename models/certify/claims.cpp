@@ -401,16 +401,7 @@ RecordClaim release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };
-    if (settings.certificate.relation == Relation::remove) {
-        refuse("no release may rest on boxes for removals only",
-               "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
-    }
-    if (settings.poisoned()) {
-        refuse(
-            "no release may rest on boxes against poisoning: it changes a record a little, a neighbour "
-            "wholly",
-            "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
-    }
+    require_releasable(settings.certificate.relation);
     if (!settings.certificate.contiguous_levels()) {
         refuse(
             "a sparse list of levels gives a distance that jumps between neighbours: not differentially "

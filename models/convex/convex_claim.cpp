@@ -1,19 +1,8 @@
 #include "models/convex/convex_claim.hpp"
 
-#include "kernels/base/error.hpp"
 #include "models/convex/convex_bounds.hpp"
 
 namespace holdfast {
-namespace {
-
-void refuse_removals(const Settings& settings) {
-    if (settings.certificate.relation != Relation::remove) return;
-    throw Error(ExitCode::usage, "no release may rest on distances for removals only",
-                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
-}
-
-}  // namespace
-
 Settings settled_for_convex(const Settings& asked) {
     Settings settings = asked;
     settings.convex.most_records = most_records_of(asked);
@@ -31,13 +20,13 @@ RecordClaim convex_claim(const Settings& settings, const DataFacts& facts) {
 }
 
 RecordClaim convex_release_claim(const Settings& settings, const DataFacts& facts) {
-    refuse_removals(settings);
+    require_releasable(settings.certificate.relation);
     return convex_claim(settings, facts);
 }
 
 Guarantee convex_support_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
                                const Rational& delta) {
-    refuse_removals(settings);
+    require_releasable(settings.certificate.relation);
     Guarantee claim = claim_about_records(
         "which columns one more step of the run uses, or that it is not told, and all that is computed from "
         "that alone, is (" +

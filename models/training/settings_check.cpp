@@ -151,9 +151,7 @@ void check_noisy(const Settings& settings) {
                "lower training.epochs or training.batches", "training.epochs");
     if (settings.ensemble.members > 1)
         refuse("noisy training makes one model", "set ensemble.members = 1", "ensemble.members");
-    if (settings.certificate.relation == Relation::remove || settings.poisoned())
-        refuse("a model is not published against removals alone, nor against poisoning",
-               "set certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
+    require_releasable(settings.certificate.relation);
     if (training.batching == Batching::sequential || training.normalise == Normalise::actual)
         refuse("noisy training draws its records and divides by a public number",
                "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
