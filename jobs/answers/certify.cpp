@@ -157,6 +157,14 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
                               next_command({"report", run.folder.path()}));
 }
 
+/// What released labels would be worth, where some may be.
+std::string next_of(const Request& request, const FinishedRun& run) {
+    if (why_not_released(run.settings.certificate.relation))
+        return next_command({"report", run.folder.path()});
+    return next_command(
+        {"evaluate", "--run", run.folder.path(), "--data", request.queries, "--epsilon", "0.1,1"});
+}
+
 /// How far queries may move, if it is said: the distances are then those of queries that do.
 std::optional<double> radius_of(const Request& request, const FinishedRun& run) {
     if (request.input_radius.empty()) return std::nullopt;
@@ -279,8 +287,7 @@ void certify_job(const Context& context, const Request& request) {
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
                               run.folder.file("distances.h5") + "\n" + claim.lines() + "\n" +
-                              next_command({"evaluate", "--run", run.folder.path(), "--data", request.queries,
-                                            "--epsilon", "0.1,1"}));
+                              next_of(request, run));
 }
 
 }  // namespace

@@ -95,8 +95,10 @@ constexpr const char* exit_codes =
     "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal, 10 out of "
     "memory, 128 + n ended by signal n (SIGTERM and SIGUSR1 while train, fleet or unlearn trains: 7).";
 
-/// Error (usage): the first word is neither an option nor a command.
+/// Error (usage): the first word is neither an option nor a command, or there is none.
 void require_command(const char* word) {
+    if (word == nullptr) throw Error(ExitCode::usage, "no command", "holdfast --help lists them");
+    if (word[0] == '-') return;
     std::vector<std::string> names;
     for (const Job& job : jobs) {
         if (job.name == std::string_view(word)) return;
@@ -109,11 +111,16 @@ void require_command(const char* word) {
 
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
-    if (argc > 1 && argv[1][0] != '-') require_command(argv[1]);
+    require_command(argv[1]);
     CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.",
                  "holdfast"};
     app.require_subcommand(1);
     app.footer(exit_codes);
+    app.failure_message([](const CLI::App* program, const CLI::Error& error) {
+        const auto parsed = program->get_subcommands();
+        return std::string("holdfast: ") + error.what() + " (holdfast " +
+               (parsed.empty() ? "" : parsed.front()->get_name() + " ") + "--help says what there is)\n";
+    });
     Context context{world, std::make_shared<spdlog::logger>(
                                "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
     context.log->set_pattern("%v");

@@ -68,6 +68,8 @@ std::string next_of(const Request& request) {
 std::string next_of_unpaid(const Request& request, const RunManifest& manifest) {
     const std::string tests = test_split(request.data);
     if (tests.empty()) return next_command({"report", request.out});
+    if (why_not_released(request.configuration.settings.certificate.relation))
+        return next_command({"certify", "--run", request.out, "--queries", tests});
     std::vector<std::string> words{"evaluate", "--run", request.out, "--data", tests};
     if (manifest.kind == "boxes" && manifest.dataset.classes > 1)
         words.insert(words.end(), {"--epsilon", "0.1,1"});

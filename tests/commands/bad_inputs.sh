@@ -91,6 +91,9 @@ expect "a feature is infinite" 3 'inf\.h5.*row 60' train --data inf.h5
 expect "label beyond network.classes" 3 'label\.h5.*row 60 .*label 9.*network\.classes' train --data label.h5
 expect "no records" 3 'empty\.h5.*no rows' train --data empty.h5
 expect "an id twice" 3 'twice\.h5.*rows 1 and 60.*id 1' train --data twice.h5
+expect "no command" 2 'no command.*holdfast --help' "$holdfast"
+expect "an option that is left out" 2 '--data is required.*holdfast train --help' "$holdfast" train --out new
+expect "an option that there is not" 2 '--dota.*holdfast train --help' "$holdfast" train --data good.h5 --out new --dota 3
 mkdir taken && echo mine > taken/thesis
 for command in train fleet; do # before anything is read, so that nothing else is wrong
     expect "$command: --out holds something" 4 '^holdfast: taken: exists already.*choose another --out' "$holdfast" $command --quiet --out taken --data nowhere.h5

@@ -40,6 +40,10 @@ holdfast train --data boxes.h5 --out boxes --set ensemble.members=2 --set certif
 for command in evaluate report account; do next "$command"; done
 holdfast report boxes --ledger boxes.ledger >said.txt && next release
 holdfast certify --run boxes --queries boxes.h5:test >said.txt 2>err.txt && next evaluate
+# From one whose labels may not leave: nothing that asks for a price.
+holdfast train --data boxes.h5 --out poisoned --set certificate.relation=poison --set poison.input_radius=0.01 --set certificate.levels=2 --set training.epochs=1 \
+    >said.txt 2>err.txt || fail "train: $(<err.txt)"
+for command in certify report; do next "$command"; done
 echo 3 >ids
 holdfast unlearn --run boxes --data boxes.h5 --ids ids >said.txt 2>err.txt && next unlearn && next verify
 # Of a fleet, which is asked one thing after the other.
@@ -56,13 +60,13 @@ next advise
 grep -q '^map = "bins"' measured-advised.toml && ! grep -q '^edges' measured-advised.toml || fail "bins that were measured: $(<measured-advised.toml)"
 for command in train publish; do next "$command"; done
 
+# By the program as it was called: by its path, as here, or by its name, as above and from Python.
+"$holdfast" synth blobs --records 20 --test 20 --out by-path.h5 --quiet | grep -qxF "Next: $holdfast inspect by-path.h5" || fail "another program than was called"
+mpirun -n 2 bin/holdfast synth blobs --records 20 --test 20 --out "by path.h5" --quiet | grep -qxF "Next: bin/holdfast inspect 'by path.h5'" || fail "another program than was called, on two ranks"
 # What a configuration is not named for goes nowhere, and nothing is opened.
 holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"
 grep -q '^Next: holdfast account --ledger no/such.ledger ' said.txt || fail "next: $(<said.txt)"
 holdfast advise --records 300 --features 3 --epsilon 1 --out other.toml --quiet | grep '^Next:' && fail "next, of no data"
-# By the program as it was called: by its path, as here, or by its name, as above and from Python.
-"$holdfast" synth blobs --records 20 --test 20 --out by-path.h5 --quiet | grep -qxF "Next: $holdfast inspect by-path.h5" || fail "another program than was called"
-mpirun -n 2 bin/holdfast synth blobs --records 20 --test 20 --out "by path.h5" --quiet | grep -qxF "Next: bin/holdfast inspect 'by path.h5'" || fail "another program than was called, on two ranks"
 holdfast account --ledger plain.ledger --data plain.h5 --quiet | grep '^Next:' && fail "next, of no configuration"
 
 ((failures == 0)) && echo "every command runs the next"

@@ -57,9 +57,10 @@ nlohmann::json pate_costs(const std::vector<Evidence>& queries, const std::vecto
 
 std::string pate_lines(const nlohmann::json& costs) {
     if (costs.is_null()) return "";
-    std::string text =
-        printed("epsilon of all %lld answers at delta %g (of these votes: as published, for the owner)\n",
-                costs["answers"].get<long long>(), costs["delta"].get<double>());
+    std::string text = printed(
+        "epsilon that all %lld answers cost at delta %g: by any votes; by these (as published, for the "
+        "owner)\n",
+        costs["answers"].get<long long>(), costs["delta"].get<double>());
     for (const nlohmann::json& cost : costs["costs"]) {
         for (const bool these : {false, true}) {
             text += printed("%-31s%-10s", cost["mechanism"].get<std::string>().c_str(),
