@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -59,9 +58,8 @@ std::string problem_of(const json& entry, const std::vector<json>& before) {
 
 RequestLog RequestLog::read(const RunFolder& run) {
     RequestLog log;
+    if (!run.has(file_name)) return log;
     const std::string path = run.file(file_name);
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return log;
     std::ifstream stream(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
     const auto damaged = [&](const std::string& problem) {
@@ -112,10 +110,10 @@ void RequestLog::append(const RunFolder& run, json fields) {
 }
 
 SecretKey request_key(const RunFolder& run, const RunFolder& before) {
-    std::error_code ignored;
-    const std::string own = run.file(RequestLog::key_name), earlier = before.file(RequestLog::key_name);
-    if (std::filesystem::exists(own, ignored)) return SecretKey::read(own);
-    SecretKey key = std::filesystem::exists(earlier, ignored) ? SecretKey::read(earlier) : SecretKey::fresh();
+    const std::string own = run.file(RequestLog::key_name);
+    if (run.has(RequestLog::key_name)) return SecretKey::read(own);
+    SecretKey key = before.has(RequestLog::key_name) ? SecretKey::read(before.file(RequestLog::key_name))
+                                                     : SecretKey::fresh();
     key.write_new(own);
     return key;
 }

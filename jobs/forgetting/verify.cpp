@@ -4,7 +4,6 @@
 //   holdfast verify --run run --data blobs.h5
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -405,15 +404,11 @@ Folder check_folder(const std::string& path, const std::string& prefix, const st
     });
     if (!folder.stated) return folder;
     const FinishedRun& run = *folder.run;
-    const auto there = [&](const char* name) {
-        std::error_code ignored;
-        return std::filesystem::exists(run.folder.file(name), ignored);
-    };
     check("boxes.h5", [&] { return check_digest(run); });
     check("metrics.jsonl", [&] { return check_metrics(run); });
     check("fingerprint", [&] { return folder.stated->check_fingerprint(); });
-    if (there(RequestLog::file_name)) check(RequestLog::file_name, [&] { return check_log(run); });
-    if (there("certificates.json") && !run.network.is_regression())
+    if (run.folder.has(RequestLog::file_name)) check(RequestLog::file_name, [&] { return check_log(run); });
+    if (run.folder.has("certificates.json") && !run.network.is_regression())
         check("distances.h5", [&] { return check_distances(run); });
     check("boxes", [&] { return check_boxes(run); });
     check("settings", [&] { return folder.stated->check_numbers(); });

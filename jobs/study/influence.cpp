@@ -19,7 +19,7 @@
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
-#include "jobs/program/training/all_records.hpp"
+#include "jobs/program/training/trained_records.hpp"
 #include "jobs/study/influence/newton.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"

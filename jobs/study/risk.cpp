@@ -265,7 +265,7 @@ void add_structure(const AttackedRun& attacked, const AskedPersons& persons, con
     }
     for (const char* name : {"fleet.h5", "idp.json", "influence.h5", "influence_records.csv",
                              "influence_queries.csv", "unchanged.csv"})
-        if (std::filesystem::exists(attacked.folder.file(name))) report.naming.emplace_back(name);
+        if (attacked.folder.has(name)) report.naming.emplace_back(name);
     report.naming.emplace_back("risk_persons.csv");
 }
 

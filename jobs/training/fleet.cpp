@@ -23,7 +23,6 @@
 #include "jobs/program/ranks.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/late_files.hpp"
-#include "jobs/program/training/all_records.hpp"
 #include "jobs/program/training/carry_out.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "jobs/training/fleet/part_queue.hpp"

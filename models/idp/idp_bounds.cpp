@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "dist/files/json_fields.hpp"
@@ -92,8 +91,7 @@ void IdpBounds::write(const RunFolder& run, const Guarantee& claim, double secon
 }
 
 bool IdpBounds::known(const RunFolder& run) {
-    std::error_code ignored;
-    return std::filesystem::exists(run.file(file_name), ignored);
+    return run.has(file_name);
 }
 
 IdpBounds IdpBounds::read(const RunFolder& run, const RunManifest& manifest, std::size_t classes) {

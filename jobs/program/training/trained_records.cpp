@@ -144,6 +144,17 @@ PublicRecords identify_public(const Records& records, const TrainingSettings& tr
             training.public_batch_size > 0 ? digest_of(RecordDigest(true)) : ""};
 }
 
+AllRecords read_all_records(const DatasetReader& reader, const Settings& settings) {
+    const auto alone = make_serial_communicator();
+    const ProcessGrid grid(*alone, "auto", 1, 1);
+    Distributed all = distribute(reader, grid, *alone,
+                                 {1,
+                                  {0},
+                                  static_cast<std::size_t>(settings.network.classes),
+                                  static_cast<std::uint64_t>(settings.training.seed)});
+    return {std::move(all.held.front().records), all.all.hex(*alone)};
+}
+
 Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
                    FeatureRange targets) {
     if (settings.network.classes == 1) records = with_targets(std::move(records), targets);

@@ -23,6 +23,16 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
 /// What names them, as read_public() gives them: their order too, where steps depend on it.
 PublicRecords identify_public(const Records& records, const TrainingSettings& training);
 
+/// Every record of a dataset on this rank, labels checked and in the order that training gives them, and the
+/// digest of their set, as a run's manifest has it.
+struct AllRecords {
+    Records records;
+    std::string digest;
+};
+
+/// Not collective: every rank reads for itself. Errors (ExitCode::input): what a training finds.
+AllRecords read_all_records(const DatasetReader& reader, const Settings& settings);
+
 /// Records as a training sees them: of a regression the targets in their public range, features mapped, and
 /// records weighed by class.
 Records as_trained(Records records, const Settings& settings, const FeatureMap& features,

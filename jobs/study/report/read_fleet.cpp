@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -22,23 +21,6 @@ constexpr const char *records_file = "influence_records.csv", *summary_file = "i
     throw Error(ExitCode::input, problem, "write it again: holdfast influence", path);
 }
 
-bool there(const RunFolder& folder, const char* name) {
-    std::error_code ignored;
-    return std::filesystem::exists(folder.file(name), ignored);
-}
-
-GuaranteeText guarantee_of(const nlohmann::json& object) {
-    GuaranteeText found;
-    const JsonFields fields(object, "guarantee.", false);
-    found.status = fields.text("status");
-    found.statement = fields.text("statement");
-    found.relation = fields.text("relation");
-    found.gap = fields.text("gap");
-    for (const nlohmann::json& condition : fields.list("conditions"))
-        if (condition.is_string()) found.conditions.push_back(condition.get<std::string>());
-    return found;
-}
-
 void add_bounds(const RunFolder& folder, const RunManifest& manifest, FleetFigures& figures) {
     const IdpBounds bounds = IdpBounds::read(folder, manifest, manifest.dataset.classes);
     for (std::size_t c = 0; c < bounds.classes.size(); ++c) {
@@ -48,11 +30,10 @@ void add_bounds(const RunFolder& folder, const RunManifest& manifest, FleetFigur
                                   found->record ? std::to_string(*found->record) : ""});
     }
     const nlohmann::json object = folder.read_json(IdpBounds::file_name);
-    if (!object.contains("guarantee") || !object["guarantee"].is_object()) return;
     try {
-        figures.bound_guarantee = guarantee_of(object["guarantee"]);
-    } catch (const std::string& problem) {
-        throw Error(ExitCode::input, problem, "write it again: holdfast idp",
+        figures.bound_guarantee = guarantee_field(object);
+    } catch (const Error& error) {
+        throw Error(ExitCode::input, error.message(), "write it again: holdfast idp",
                     folder.file(IdpBounds::file_name));
     }
 }
@@ -107,7 +88,7 @@ class RecordTable {
 
 void add_influence(const RunFolder& folder, FleetFigures& figures) {
     const nlohmann::json object =
-        there(folder, summary_file) ? folder.read_json(summary_file) : nlohmann::json::object();
+        folder.has(summary_file) ? folder.read_json(summary_file) : nlohmann::json::object();
     const nlohmann::json digest = object.value("records_digest", nlohmann::json());
     RecordTable table(folder.read_text(records_file, digest.is_string() ? digest.get<std::string>() : ""),
                       folder.file(records_file));
@@ -135,7 +116,7 @@ void add_influence(const RunFolder& folder, FleetFigures& figures) {
 FleetFigures read_fleet_figures(const RunFolder& folder, const RunManifest& manifest) {
     FleetFigures figures;
     if (IdpBounds::known(folder)) add_bounds(folder, manifest, figures);
-    if (there(folder, records_file)) add_influence(folder, figures);
+    if (folder.has(records_file)) add_influence(folder, figures);
     return figures;
 }
 

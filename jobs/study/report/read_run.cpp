@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -87,13 +86,6 @@ std::vector<std::pair<std::string, std::string>> named_values(const nlohmann::js
     for (const auto& [key, value] : object.items())
         values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
     return values;
-}
-
-GuaranteeText guarantee_field(const Facts& object) {
-    const Facts& guarantee = object_field(object, "guarantee");
-    return {text_field(guarantee, "status"), text_field(guarantee, "statement"),
-            text_field(guarantee, "relation"), text_field(guarantee, "gap"),
-            text_list(guarantee, "conditions")};
 }
 
 /// Older manifests leave counts out, which are 0 nowhere.
@@ -292,18 +284,24 @@ std::string ManifestView::dataset_field(const std::string& name) const {
     return found == dataset.end() ? "" : found->second;
 }
 
+GuaranteeText guarantee_field(const nlohmann::json& object) {
+    const Facts& guarantee = object_field(object, "guarantee");
+    return {text_field(guarantee, "status"), text_field(guarantee, "statement"),
+            text_field(guarantee, "relation"), text_field(guarantee, "gap"),
+            text_list(guarantee, "conditions")};
+}
+
 RunFiles read_run_files(const std::string& folder) {
     const RunFolder opened = RunFolder::open(folder);
     const char *metrics = "metrics.jsonl", *evaluation = "evaluation.json";
-    const auto there = [&](const char* name) { return std::filesystem::exists(opened.file(name)); };
     RunFiles run;
     run.folder = folder;
     const RunManifest manifest = RunManifest::read(opened);
     run.manifest = parse_file(opened.file("manifest.json"), "train again: holdfast train",
                               [&] { return view_of(manifest); });
-    if (there(metrics))
+    if (opened.has(metrics))
         run.training = read_training(opened.read_text(metrics, manifest.metrics), opened.file(metrics));
-    if (there(evaluation)) {
+    if (opened.has(evaluation)) {
         run.evaluation = parse_file(opened.file(evaluation), "write it again: holdfast evaluate",
                                     [&] { return parse_evaluation(opened.read_json(evaluation)); });
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -151,5 +152,8 @@ struct RunFiles {
 /// Errors (ExitCode::input), each naming the file: no such folder, no manifest, malformed JSON, a field of
 /// another type.
 RunFiles read_run_files(const std::string& folder);
+
+/// The field "guarantee" of an object. Error (input): of another type.
+GuaranteeText guarantee_field(const nlohmann::json& object);
 
 }  // namespace holdfast

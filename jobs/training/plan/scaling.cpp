@@ -31,12 +31,7 @@ Prediction predict(const Demand& demand, const StepCost& cost, const Link& link,
     said.records =
         std::min(demand.records, fullest(demand.records / static_cast<double>(grid.blocks), grid.blocks));
     const auto levels = static_cast<double>(said.levels), blocks = static_cast<double>(grid.blocks);
-    const std::size_t ranks = grid.members * grid.levels * grid.blocks;
-    const double crowded =
-        demand.cores == 0
-            ? 1
-            : std::max(1.0, static_cast<double>(ranks * demand.threads) / static_cast<double>(demand.cores));
-    said.computing = crowded * cost.seconds(said.records, levels);
+    said.computing = cost.seconds(said.records, levels);
     const double parts = std::max(1.0, std::ceil(said.records * blocks / demand.part_capacity));
     const double share = levels / static_cast<double>(demand.levels);
     const double agreement = link.all_reduce(16, grid.levels * grid.blocks);
