@@ -41,9 +41,8 @@ Prediction predict(const Demand& demand, const StepCost& cost, const Link& link,
     };
     said.communication = adding(levels * demand.words_of_level, share * demand.selected_bytes);
     const double step = said.computing + said.communication;
-    const double first = demand.first_is_point
-                             ? crowded * cost.first(said.records, levels) + adding(demand.words_of_level, 0)
-                             : step;
+    const double first =
+        demand.first_is_point ? cost.first(said.records, levels) + adding(demand.words_of_level, 0) : step;
     said.seconds = static_cast<double>(said.members) * (first + static_cast<double>(demand.steps - 1) * step);
     return said;
 }
