@@ -41,7 +41,7 @@ for command in evaluate report account; do next "$command"; done
 holdfast report boxes --ledger boxes.ledger >said.txt && next release
 holdfast certify --run boxes --queries boxes.h5:test >said.txt 2>err.txt && next evaluate
 # From one whose labels may not leave: nothing that asks for a price.
-holdfast train --data boxes.h5 --out poisoned --set certificate.relation=poison --set poison.input_radius=0.01 --set certificate.levels=2 --set training.epochs=1 \
+holdfast train --data boxes.h5 --out poisoned --set certificate.relation=poison --set poison.input_radius=0.01 --set certificate.budget=both --set certificate.levels=2 --set training.epochs=1 \
     >said.txt 2>err.txt || fail "train: $(<err.txt)"
 for command in certify report; do next "$command"; done
 echo 3 >ids
