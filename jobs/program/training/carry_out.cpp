@@ -342,22 +342,22 @@ void train_members(const Started& job, const Training& training) {
 TrainingOutcome train(const Started& job, const std::optional<Lease>& lease) {
     const Communicator& world = job.context.world;
     const Settled& settled = job.settled;
-    const bool finished_before = world.any(job.root() && job.run.finished());
+    const RunFolder& run = job.run;
+    const bool finished_before = world.any(job.root() && run.finished());
     const std::optional<RunKey> key = key_of(job, finished_before);
     if (job.root()) {
-        settled.settings.features.keep_prefix(job.run.path());
-        settled.settings.network.keep_initial(job.run.path());
+        settled.settings.features.keep_prefix(run.path());
+        settled.settings.network.keep_initial(run.path());
     }
     const std::unique_ptr<Training> training =
         settled.kind.training(job.plan, job.public_records, job.machine.grid, key ? &key->key : nullptr);
     const RunManifest manifest = manifest_of_run(job, *training, key);
     if (!finished_before) train_members(job, *training);
-    if (job.root()) await_members(job.run, job.machine.slice, settled.members(), lease);
-    const bool finished = world.any(job.root() && finish(job.run, job.store, *training, manifest));
+    if (job.root()) await_members(run, job.machine.slice, settled.members(), lease);
+    const bool finished = world.any(job.root() && finish(run, job.store, *training, manifest));
     if (finished && settled.kind.secret && job.root()) {
-        if (settled.payment)
-            record_bought(job.run, job.store, job.payee(), RunManifest::read(job.run).digest);
-        destroy_run_key(job.run);
+        if (settled.payment) record_bought(run, job.store, job.payee(), RunManifest::read(run).digest);
+        destroy_run_key(run);
     }
     return {finished, job.machine.trained.size(), settled.members(), training->arithmetic_text()};
 }
