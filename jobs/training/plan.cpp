@@ -32,6 +32,7 @@ struct Request {
     std::string config, data;
     std::vector<std::string> overrides;
     std::vector<std::size_t> ranks{1, 2, 4, 64, 512, 4096};
+    std::size_t cores = 0;
     double latency = 2e-6, bandwidth = 1e10;
 };
 
@@ -45,7 +46,7 @@ double selected_values(const TrainingPlan& plan) {
     return values;
 }
 
-Demand demand_of(const TrainingPlan& plan, std::uint64_t rows) {
+Demand demand_of(const TrainingPlan& plan, std::uint64_t rows, const Request& request) {
     const Settings& settings = plan.settings;
     const auto parameters = static_cast<double>(plan.network.parameters());
     Demand demand;
@@ -57,6 +58,7 @@ Demand demand_of(const TrainingPlan& plan, std::uint64_t rows) {
     demand.selected_bytes = 8 * parameters * selected_values(plan);
     demand.first_is_point = demand.selected_bytes <= 0 && settings.training.public_steps == 0;
     demand.part_capacity = static_cast<double>(plan.gradient_scale().record_limit) / 2;
+    demand.cores = request.cores;
     demand.threads = static_cast<std::size_t>(omp_get_max_threads());
     return demand;
 }
@@ -132,7 +134,7 @@ void plan(const Context& context, const Request& request) {
         make_backend(backend_for(settings, asked.run.backend), settings.training.arithmetic(),
                      settings.certificate.product, context.world.local_rank());
     const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
-    const Demand demand = demand_of(whole, info.rows);
+    const Demand demand = demand_of(whole, info.rows, request);
 
     // 2. What a step and a message cost here.
     context.log->info("calibrating on {} rank(s) of {} thread(s), backend {}", context.world.size(),
@@ -206,6 +208,10 @@ Run declare_plan(const Command& command) {
     command.add_option("--ranks", request->ranks, "Numbers of ranks, as 1,64,512")
         .separated_by(',')
         .within(std::size_t{1}, std::size_t{1} << 20)
+        .show_default();
+    command
+        .add_option("--cores", request->cores,
+                    "Cores that all ranks share; 0: every rank has as many as it has threads")
         .show_default();
     command.add_option("--latency", request->latency, "Seconds that a message between ranks takes")
         .within(1e-9, 1.0)

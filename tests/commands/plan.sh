@@ -43,7 +43,7 @@ grid=$(sed -n 's/.*members x levels x blocks \([0-9x]*\)).*/\1/p' train.txt)
 holds two.json "[row['grid'] for row in said['layouts'] if row['auto']] == ['$grid']" || fail "train takes $grid: $(cat two.json)"
 rm -r run
 
-# A slower link takes longer.
+# A slower link takes longer; cores that are shared take longer.
 "$holdfast" plan --config job.toml --data blobs.h5 --ranks 64 --latency 0.1 --json > slow.json 2> err.txt || fail "$(cat err.txt)"
 holds slow.json "at[64, 'data']['communication'] > 1" || fail "a slow link: $(cat slow.json)"
 "$holdfast" plan --config job.toml --data blobs.h5 --ranks 64 --bandwidth 1e3 --json > slow.json 2> err.txt || fail "$(cat err.txt)"

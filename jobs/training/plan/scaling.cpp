@@ -31,7 +31,12 @@ Prediction predict(const Demand& demand, const StepCost& cost, const Link& link,
     said.records =
         std::min(demand.records, fullest(demand.records / static_cast<double>(grid.blocks), grid.blocks));
     const auto levels = static_cast<double>(said.levels), blocks = static_cast<double>(grid.blocks);
-    said.computing = cost.seconds(said.records, levels);
+    const std::size_t ranks = grid.members * grid.levels * grid.blocks;
+    const double crowded =
+        demand.cores == 0
+            ? 1
+            : std::max(1.0, static_cast<double>(ranks * demand.threads) / static_cast<double>(demand.cores));
+    said.computing = crowded * cost.seconds(said.records, levels);
     const double parts = std::max(1.0, std::ceil(said.records * blocks / demand.part_capacity));
     const double share = levels / static_cast<double>(demand.levels);
     const double agreement = link.all_reduce(16, grid.levels * grid.blocks);
@@ -41,8 +46,9 @@ Prediction predict(const Demand& demand, const StepCost& cost, const Link& link,
     };
     said.communication = adding(levels * demand.words_of_level, share * demand.selected_bytes);
     const double step = said.computing + said.communication;
-    const double first =
-        demand.first_is_point ? cost.first(said.records, levels) + adding(demand.words_of_level, 0) : step;
+    const double first = demand.first_is_point
+                             ? crowded * cost.first(said.records, levels) + adding(demand.words_of_level, 0)
+                             : step;
     said.seconds = static_cast<double>(said.members) * (first + static_cast<double>(demand.steps - 1) * step);
     return said;
 }

@@ -45,6 +45,7 @@ struct Demand {
     double selected_bytes = 0;            ///< that ranks exchange of selections a step, of all levels
     double part_capacity = 1e18;  ///< records of one reduction on one rank, of all ranks that share it
     bool first_is_point = true;   ///< the first step takes no selection
+    std::size_t cores = 0;        ///< that all ranks share; 0: every rank has its threads' own
     std::size_t threads = 1;      ///< of a rank
 };
 
