@@ -75,8 +75,7 @@ class TinyFloat {
         const bool negative = std::bit_cast<std::uint64_t>(value) >> 63 != 0;
         const double size = negative ? -value : value;
         int bits = 0;
-        for (int step = magnitudes / 2; step > 0; step /= 2)
-            if (magnitude(bits + step) <= size) bits += step;
+        while (bits + 1 < magnitudes && magnitude(bits + 1) <= size) ++bits;
         if (bits + 1 < magnitudes) {
             const double below = size - magnitude(bits), above = magnitude(bits + 1) - size;
             if (above < below || (above == below && bits % 2 == 1)) ++bits;
