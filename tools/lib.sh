@@ -28,10 +28,10 @@ print_help() { awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' 
 # The value of one field of a one-line JSON object.
 field() { sed -n "s/.*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$1"; }
 
-# Two jobs at least, as many as there are cores at most.
+# Two jobs at least, as many as there are cores at most, whatever number of threads a program is told to use.
 job_count() {
     local cores
-    cores=$(nproc)
+    cores=$(OMP_NUM_THREADS='' nproc)
     echo $((cores > 2 ? cores : 2))
 }
 

@@ -10,8 +10,8 @@ require_slurm
 "$holdfast" synth blobs --centre 0.6 --spread 0.7 --records 2000 --test 50 --seed 5 --out blobs.h5 --quiet > /dev/null
 start_slurm 2 || exit 1
 
-# The reference backend gives the same bytes slowly enough to be caught in the middle.
-set=("network.hidden=[16,8]" training.epochs=150 training.expected_records=2000 certificate.levels=10 ensemble.members=4)
+# The reference backend gives the same bytes slowly enough to be seen in the middle, and then it is held.
+set=("network.hidden=[16,8]" training.epochs=40 training.expected_records=2000 certificate.levels=10 ensemble.members=4)
 cat > job.toml << 'END'
 folder = "my study"
 data = "blobs.h5"
@@ -21,7 +21,7 @@ levels = 10
 epsilon = [0.5, 1]
 [set]
 "network.hidden" = [16, 8]
-"training.epochs" = 150
+"training.epochs" = 40
 "training.expected_records" = 2000
 "run.backend" = "reference"
 "run.checkpoint_steps" = 1
@@ -41,7 +41,7 @@ for batches in 1 2; do
     "$holdfast" certify --run "whole-$batches" --queries blobs.h5 --quiet > /dev/null || fail "its certificates"
 done
 digest() { grep -o '"digest": "[0-9a-f]*"' "$1"; }
-newest() { ls -d "my study"/*/checkpoints/*/[0-9]* 2> /dev/null | sort -V | tail -n 1; }
+checkpoints() { ls -d "my study"/*/checkpoints/*/[0-9]* 2> /dev/null; }
 job_of() { sed -n "s/^$1 //p" "my study/slurm/submitted"; }
 queue_empty() { [ -z "$(squeue --noheader)" ]; }
 in_state() { [ "$(job_state "$1")" = "$2" ]; }
@@ -59,12 +59,15 @@ stop_and_submit() {
     queue_empty || fail "cancelled, and back: $(squeue)"
     "$submit" job.toml > words 2>&1 || fail "submitted again: $(cat words)"
 }
-# A checkpoint that was not there when it was asked for: a task is under way.
+# A checkpoint that was not there when it was asked for: a task is under way. Its ranks stand still till go_on, so that
+# what disturbs them finds them in the middle, however late it comes.
 await_progress() {
-    before=$(newest)
-    await "a new checkpoint" newer
+    before=$(checkpoints)
+    await "a new checkpoint" caught
 }
-newer() { [ -n "$(newest)" ] && [ "$(newest)" != "$before" ] && [ -n "$(running_task)" ]; }
+caught() { [ -n "$(checkpoints | grep -vxF -e "$before")" ] && ranks -STOP && task=$(running_task) && [ -n "$task" ]; }
+ranks() { pkill "$1" -f "^$holdfast train --data $scratch/"; }
+go_on() { ranks -CONT; }
 running_task() { squeue --noheader --array --states=RUNNING --format=%i | head -n 1; }
 
 # 1. Submitted once; a second time it is refused while it is queued.
@@ -76,8 +79,9 @@ running_task() { squeue --noheader --array --states=RUNNING --format=%i | head -
 # 2. What Slurm sends before the limit, to the script alone, twice: checkpoint, back into the queue, go on.
 for turn in 1 2; do
     await_progress
-    task=$(running_task) before=$(restarts "$(running_task)")
+    before=$(restarts "$task")
     kill -USR1 "$(pgrep -f "^/bin/bash $scratch/slurm/spool-.*/slurm_script")"
+    go_on
     await "task $task back in the queue" restarted "$task" $((before + 1))
     run_soon "$task"
 done
@@ -89,12 +93,14 @@ done
 await_progress
 "$submit" status job.toml > words 2>&1 && grep -q '1 running' words &&
     grep -qE '^  [0-9]+_[0-9]: .*(checkpoint written|left)' words || fail "status: $(cat words)"
+go_on
 stop_and_submit
 
 # 4. A node goes down in the middle: Slurm requeues its task.
 await_progress
-task=$(running_task) before=$(restarts "$(running_task)")
+before=$(restarts "$task")
 stop_node 2
+go_on
 await "the node that goes down takes its task along" restarted "$task" $((before + 1))
 start_node 2
 run_soon "$task"
@@ -102,11 +108,11 @@ run_soon "$task"
 # 5. srun and a rank killed: the task fails and nothing waits for it; submitted again, it goes on.
 for victim in srun rank; do
     await_progress
-    task=$(running_task)
     case $victim in
         srun) kill -KILL "$(pgrep -of "^srun .* train --data $scratch/")" ;;
         rank) kill -KILL "$(pgrep -nf "^$holdfast train --data $scratch/")" ;;
     esac
+    go_on
     await "the task fails without its $victim" in_state "$task" FAILED
     stop_and_submit
 done

@@ -3,7 +3,7 @@
 # numbers, and what program_terms prints of the program. What fails is named. Skipped without coqc and its libraries.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
-coq="nice coqc -q -w -ambiguous-paths -Q . Holdfast"
+coq="coqc -q -w -ambiguous-paths -Q . Holdfast"
 echo 'From Flocq Require Core. From Coquelicot Require Coquelicot. From Interval Require Tactic.' > libraries.v
 if ! command -v coqc > /dev/null || ! $coq libraries.v 2> /dev/null; then
     echo "SKIPPED: no coqc with Flocq, Coquelicot and Interval (Debian packages coq libcoq-flocq libcoq-interval)"

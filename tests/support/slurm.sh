@@ -3,7 +3,7 @@
 #
 #   require_slurm       exit 77, saying why, where there is none (packages slurm-wlm and munge)
 #   start_slurm NODES   munged, slurmctld and NODES slurmd, each of two processors; the commands of Slurm then find it
-#   stop_node I         kills all that runs on a node, as when it loses its power
+#   stop_node I         kills all that runs on a node, as when it loses its power, and says so: Slurm need not find out
 #   start_node I        starts it (again)
 #   job_state JOB       one word, as PENDING, RUNNING, COMPLETED; of a task 5_1
 
@@ -50,7 +50,7 @@ JobRequeue=1
 KillWait=5
 MinJobAge=600
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=300
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/spool-%n
 SlurmctldPidFile=$folder/slurmctld.pid
@@ -93,6 +93,7 @@ stop_node() {
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/ns/mnt" 2> /dev/null)" != "$mounts" ] || kill -KILL "${process#/proc/}" 2> /dev/null
     done
+    scontrol update "NodeName=node$1" State=DOWN Reason=power || fail "node$1 is not down"
 }
 
 stop_slurm() {

@@ -54,15 +54,19 @@ class SampledPair {
     /// The greatest P(E) - growth Q(E) of any event E: the tails beyond the threshold.
     void profile(Bounds& result, const Bounds& growth) const {
         if (substitute_ && mpfr_cmp_ui(growth.lower.get(), 1) < 0) return swapped_profile(result, growth);
-        Bounds threshold;
-        BigFloat other;
+        Bounds threshold, beyond_upper;  // the mass of N(0, sigma^2) there: from below it is asked for twice
+        BigFloat beyond_lower, other;
         set_threshold(threshold, growth);
+        set_normal_tail(beyond_lower.get(), threshold.lower, 0, MPFR_RNDU);
+        for (const mpfr_rnd_t rounding : both_ways)
+            set_normal_tail(beyond_upper.get(rounding), threshold.upper, 0, rounding);
         for (const mpfr_rnd_t rounding : both_ways) {
             // From above: both ends on the safe side of the best threshold. From below: any threshold.
-            const BigFloat& own_threshold = rounding == MPFR_RNDU ? threshold.lower : threshold.upper;
+            const bool up = rounding == MPFR_RNDU;
             const mpfr_rnd_t away = opposite(rounding);
-            set_tail(result.get(rounding), own_threshold, 1, rounding);
-            set_tail(other.get(), threshold.upper, substitute_ ? -1 : 0, away);
+            set_tail(result.get(rounding), up ? threshold.lower : threshold.upper, 1,
+                     up ? beyond_lower.get() : beyond_upper.get(rounding), rounding);
+            set_tail(other.get(), threshold.upper, substitute_ ? -1 : 0, beyond_upper.get(away), away);
             mpfr_mul(other.get(), other.get(), growth.get(away), away);
             mpfr_sub(result.get(rounding), result.get(rounding), other.get(), rounding);
         }
@@ -115,11 +119,12 @@ class SampledPair {
         }
     }
 
-    /// The mass above x of (1-q) N(0, sigma^2) + q N(shift, sigma^2).
-    void set_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_rnd_t rounding) const {
-        BigFloat shifted;
-        set_normal_tail(result, x, 0, rounding);
+    /// The mass above x of (1-q) N(0, sigma^2) + q N(shift, sigma^2); centred: of the former alone.
+    void set_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_srcptr centred,
+                  mpfr_rnd_t rounding) const {
+        mpfr_set(result, centred, rounding);
         if (shift == 0) return;
+        BigFloat shifted;
         set_normal_tail(shifted.get(), x, shift, rounding);
         mpfr_mul(result, result, stay_.get(rounding), rounding);
         mpfr_mul(shifted.get(), shifted.get(), rate_.get(rounding), rounding);
