@@ -41,7 +41,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct FleetRequest {
     std::string config, data, out, records, backend;
     std::vector<std::string> overrides;
     bool resume = false;
@@ -176,7 +176,7 @@ std::string summary_of(const RunManifest& manifest) {
            "\n";
 }
 
-void fleet(const Context& context, const Request& request) {
+void fleet(const Context& context, const FleetRequest& request) {
     // 1. What is asked for.
     const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
     Configuration asked = read_configuration(request.config, request.all_overrides());
@@ -263,7 +263,7 @@ void fleet(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_fleet(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<FleetRequest>();
     command.add_option("--config", request->config, "TOML file of the options that holdfast train lists");
     command.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default").required();
     command.add_option("--out", request->out, "New run folder (0700)").required();
