@@ -24,7 +24,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct AccessRequest {
     std::string run, queries, ledger, law;
     AccessOptions how;
     double epsilon = 0;
@@ -41,14 +41,14 @@ Relation counted_relation(const Ledger& ledger, const FinishedFleet& fleet) {
 }
 
 /// What rank 0 reads of the ledger, on all ranks. Collective.
-Relation agreed_relation(const Context& context, const Request& request, const FinishedFleet& fleet) {
+Relation agreed_relation(const Context& context, const AccessRequest& request, const FinishedFleet& fleet) {
     std::int64_t substitute = 0;
     if (context.world.is_root())
         substitute = counted_relation(Ledger(request.ledger), fleet) == Relation::substitute ? 1 : 0;
     return context.world.any(substitute != 0) ? Relation::substitute : Relation::add_remove;
 }
 
-Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t classes) {
+Mechanism law_of(const AccessRequest& request, const AccessRule& rule, std::size_t classes) {
     const std::string name = request.law.empty() ? rule.law() : request.law;
     if (rule.cap() > 1 && name != rule.law())
         throw bad_option("law", name + " is of a vote alone, and the boxes' distances reach further",
@@ -60,7 +60,7 @@ Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relati
     return claim_about_labels(rule.claim(), law.guarantee(name_of(relation)), public_queries);
 }
 
-void access(const Context& context, const Request& request) {
+void access(const Context& context, const AccessRequest& request) {
     // 1. What is public: the fleet's settings, whose neighbours count, the rule, the queries.
     require_ledger(request.ledger);
     const FinishedFleet fleet = FinishedFleet::open(request.run);
@@ -106,7 +106,7 @@ void access(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_access(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<AccessRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet, of all records").required();
     add_asking_options(command, request->queries, request->ledger);
     command.add_option("--epsilon", request->epsilon, "Privacy per answer, public").required();

@@ -27,7 +27,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct AccountRequest {
     std::string ledger, data, population, public_file, queries, relation = "add_remove",
                                                                 composition = "basic";
     std::string config;  ///< named in the next command alone
@@ -42,7 +42,7 @@ void require_epsilon(const std::optional<double>& value, const std::string& opti
     throw Error(ExitCode::usage, "not a positive number", "give an epsilon, such as 10", option);
 }
 
-void check_renyi(const Request& request) {
+void check_renyi(const AccountRequest& request) {
     if (request.fixed)
         throw Error(ExitCode::usage, "answers of a fixed epsilon compose by the optimal bound",
                     "leave --fixed or --composition out", "--composition");
@@ -52,7 +52,7 @@ void check_renyi(const Request& request) {
                     "--budget-delta");
 }
 
-void check_gaussian(const Request& request) {
+void check_gaussian(const AccountRequest& request) {
     if (request.fixed)
         throw Error(ExitCode::usage, "answers of a fixed epsilon compose by the optimal bound",
                     "leave --fixed or --composition out", "--composition");
@@ -64,7 +64,7 @@ void check_gaussian(const Request& request) {
 }
 
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
-void check(const Request& request) {
+void check(const AccountRequest& request) {
     std::error_code ignored;
     if (request.check) {
         if (!std::filesystem::exists(request.ledger, ignored))
@@ -94,7 +94,7 @@ void check(const Request& request) {
 }
 
 /// The terms of a new account, where --budget asks for one.
-std::optional<Account> opening(const Request& request) {
+std::optional<Account> opening(const AccountRequest& request) {
     if (!request.budget) return std::nullopt;
     Budget budget{decimal_value(*request.budget, "--budget"),
                   decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
@@ -107,7 +107,7 @@ std::optional<Account> opening(const Request& request) {
 }
 
 /// Opened once: every opening verifies all of it. With `dataset` added to its population's account.
-Ledger open_ledger(const Request& request, const std::optional<DatasetIdentity>& dataset) {
+Ledger open_ledger(const AccountRequest& request, const std::optional<DatasetIdentity>& dataset) {
     Ledger ledger(request.ledger);
     if (dataset)
         ledger.add_version(dataset->population, dataset->digest, dataset->ids, opening(request),
@@ -200,7 +200,7 @@ nlohmann::json as_json(const Balance& balance) {
 }
 
 /// The whole ledger against its chain, and its chain against a head that was kept.
-void check_chain(const Context& context, const Request& request) {
+void check_chain(const Context& context, const AccountRequest& request) {
     const Ledger ledger(request.ledger);  // verifies every row
     if (!request.head.empty() && !ledger.had_head(request.head))
         throw Error(ExitCode::input, "its chain never had the head " + request.head,
@@ -219,13 +219,13 @@ void check_chain(const Context& context, const Request& request) {
 }
 
 /// How to go on, where the configuration is named that is to be paid for.
-std::string next_of(const Request& request) {
+std::string next_of(const AccountRequest& request) {
     if (request.config.empty()) return "";
     return next_command({"train", "--config", request.config, "--data", request.data, "--ledger",
                          request.ledger, "--out", beside_dataset(request.data, "-run")});
 }
 
-void account(const Context& context, const Request& request) {
+void account(const Context& context, const AccountRequest& request) {
     // 1. What is asked for. One rank keeps the ledger; the others wait.
     check(request);
     if (!context.world.is_root()) return context.world.barrier();
@@ -266,7 +266,7 @@ void account(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_account(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<AccountRequest>();
     command.add_option("--ledger", request->ledger, "SQLite file of all accounts, made if need be (0600)")
         .required();
     const Argument data =

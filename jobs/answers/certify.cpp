@@ -26,7 +26,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct CertifyRequest {
     std::string run, queries, data, bounds = "interval", answer = "row";
     std::string model, norm = "linf", out, page;
     std::vector<double> input_radius;
@@ -166,7 +166,7 @@ std::string next_of(const Request& request, const FinishedRun& run) {
 }
 
 /// How far queries may move, if it is said: the distances are then those of queries that do.
-std::optional<double> radius_of(const Request& request, const FinishedRun& run) {
+std::optional<double> radius_of(const CertifyRequest& request, const FinishedRun& run) {
     if (request.input_radius.empty()) return std::nullopt;
     const auto refuse = [](const std::string& message, const std::string& hint) {
         throw Error(ExitCode::usage, message, hint, "--input-radius");
@@ -194,7 +194,7 @@ Guarantee moved_claim(const std::string& radius) {
 }
 
 /// Of how many removals the records that the run was trained on prove something, if they are named.
-std::optional<std::size_t> learnt_from(const Request& request, const FinishedRun& run) {
+std::optional<std::size_t> learnt_from(const CertifyRequest& request, const FinishedRun& run) {
     if (request.data.empty()) return std::nullopt;
     if (!run.certificate->learns_from_records())
         throw Error(
@@ -218,7 +218,7 @@ std::string text_of_learnt(std::size_t removals) {
            "one row a person; there a larger l2, more epochs or a wider convex.box may help\n";
 }
 
-void certify_job(const Context& context, const Request& request) {
+void certify_job(const Context& context, const CertifyRequest& request) {
     // 1. The run and the queries.
     if (request.run.empty())
         throw Error(ExitCode::usage, "nothing is named to certify",
@@ -293,7 +293,7 @@ void certify_job(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_certify(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<CertifyRequest>();
     const Argument run = command.add_option("--run", request->run, "Run folder of holdfast train");
     const Argument model = command.add_option(
         "--model", request->model,

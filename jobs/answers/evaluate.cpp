@@ -31,7 +31,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct EvaluateRequest {
     std::string run, data;
     std::vector<double> epsilons;
     double delta = 1e-5;
@@ -67,7 +67,7 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
 }
 
 nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,
-                                  const EvidenceTable& ensemble_evidence, const Request& request) {
+                                  const EvidenceTable& ensemble_evidence, const EvaluateRequest& request) {
     nlohmann::json rows = nlohmann::json::array();
     if (!run.certificate->by_answers() || request.epsilons.empty()) return rows;
     for (const MechanismInfo& info : mechanism_table()) {
@@ -137,7 +137,7 @@ std::string table_of(const nlohmann::json& result, const FinishedRun& run) {
     return text;
 }
 
-void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
+void evaluate_regression(const Context& context, const EvaluateRequest& request, const FinishedRun& run) {
     if (!request.epsilons.empty() || !request.budget.empty())
         throw Error(ExitCode::usage, "prices are shown of labels alone, and a regression has none",
                     "leave it out; holdfast release gives its numbers at a price each",
@@ -163,7 +163,7 @@ void evaluate_regression(const Context& context, const Request& request, const F
 }
 
 /// The options of boxes have no meaning elsewhere.
-void refuse_boxes_options(const Request& request, const std::string& what) {
+void refuse_boxes_options(const EvaluateRequest& request, const std::string& what) {
     const auto refuse = [&](bool given, const char* option) {
         if (given)
             throw Error(ExitCode::usage, "not of " + what, "leave it out, or name a run of boxes", option);
@@ -174,7 +174,7 @@ void refuse_boxes_options(const Request& request, const std::string& what) {
 }
 
 /// Of attacks that are measured as they are published.
-void refuse_attacks(const Request& request) {
+void refuse_attacks(const EvaluateRequest& request) {
     if (!request.attacks.empty() || !request.radii.empty())
         throw Error(ExitCode::usage, "attacks are measured here of training.kind = \"dpal\" alone",
                     "of a model: holdfast certify --model M --attack",
@@ -182,13 +182,13 @@ void refuse_attacks(const Request& request) {
 }
 
 /// Of a fleet: what every network answers alike.
-void evaluate_networks(const Context& context, const Request& request) {
+void evaluate_networks(const Context& context, const EvaluateRequest& request) {
     refuse_boxes_options(request, "a leave-one-out fleet");
     refuse_attacks(request);
     evaluate_fleet(context, {request.run, request.data, request.epsilons});
 }
 
-void evaluate(const Context& context, const Request& request) {
+void evaluate(const Context& context, const EvaluateRequest& request) {
     // 1. The run, and queries with their true labels.
     if (is_fleet(request.run)) return evaluate_networks(context, request);
     if (!(request.delta >= 0 && request.delta < 1))
@@ -278,7 +278,7 @@ void evaluate(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_evaluate(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<EvaluateRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast train or holdfast fleet").required();
     command
         .add_option("--data", request->data,

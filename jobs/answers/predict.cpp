@@ -26,7 +26,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct PredictRequest {
     std::string model, queries, schema, out = "-", answer = "row", backend = "auto";
     std::uint64_t first = 0;
     bool scores = false, accuracy = false;
@@ -114,7 +114,7 @@ nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
     return rows;
 }
 
-void predict(const Context& context, const Request& request) {
+void predict(const Context& context, const PredictRequest& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
     const std::optional<Schema> schema = model_schema(model, request.schema);
@@ -178,7 +178,7 @@ void predict(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_predict(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<PredictRequest>();
     command.add_option("--model", request->model, "Model file of holdfast publish or tools/python")
         .required();
     command.add_option("queries,--queries", request->queries, queries_help).required();

@@ -27,14 +27,14 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct PublishRequest {
     std::string run, ledger, out;
     std::optional<double> epsilon, delta;
 };
 
 /// What the ledger was charged for the run: what leaves says that, and not what manifest.json says of it.
 /// Errors (budget): nothing; other parameters, or none yet.
-LedgerPayment payment_for(const FinishedRun& run, const Request& request) {
+LedgerPayment payment_for(const FinishedRun& run, const PublishRequest& request) {
     const Ledger ledger(request.ledger);
     const nlohmann::json& stated = run.manifest.payment;
     const std::string token = stated.is_null() ? "" : stated["token"].get<std::string>(),
@@ -57,7 +57,7 @@ LedgerPayment payment_for(const FinishedRun& run, const Request& request) {
 
 /// Those of a training that was paid for, and whose noise nobody can draw again: a crash may have left the
 /// key.
-PaidParameters trained_parameters(const FinishedRun& run, const Request& request) {
+PaidParameters trained_parameters(const FinishedRun& run, const PublishRequest& request) {
     if (request.epsilon || request.delta)
         throw Error(ExitCode::usage,
                     "this run was paid for when it was trained, at its own epsilon and delta",
@@ -69,7 +69,7 @@ PaidParameters trained_parameters(const FinishedRun& run, const Request& request
 
 /// What the labels of the run were drawn for, where this ledger drew them: all else that it learnt from is
 /// public.
-std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const Request& request) {
+std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const PublishRequest& request) {
     const std::string& dataset = run.manifest.dataset.digest;
     if (run.manifest.dataset.label_law.empty()) return std::nullopt;
     const Ledger ledger(request.ledger);
@@ -88,7 +88,8 @@ std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const Req
 }
 
 /// Those of a training of any kind on such labels.
-PaidParameters parameters_of_labels(const FinishedRun& run, LedgerPayment payment, const Request& request) {
+PaidParameters parameters_of_labels(const FinishedRun& run, LedgerPayment payment,
+                                    const PublishRequest& request) {
     if (request.epsilon || request.delta)
         throw Error(ExitCode::usage,
                     "its labels were paid for when they were drawn, and nothing else is private",
@@ -104,7 +105,7 @@ PaidParameters parameters_of_labels(const FinishedRun& run, LedgerPayment paymen
 
 /// Those of a training without noise, which they are now given.
 PaidParameters protected_parameters(const Context& context, const FinishedRun& run,
-                                    const Rational& sensitivity, const Request& request) {
+                                    const Rational& sensitivity, const PublishRequest& request) {
     if (!request.epsilon)
         throw Error(ExitCode::usage, "what the publication may cost is not stated",
                     "give --epsilon, and --delta for less noise: they are charged to the ledger",
@@ -132,13 +133,13 @@ Model model_of(const FinishedRun& run, const PaidParameters& paid) {
 
 /// How to go on: the model is asked about the test records of the dataset, if it has some; else about
 /// whatever table comes next.
-std::string next_of(const Request& request, const std::string& dataset) {
+std::string next_of(const PublishRequest& request, const std::string& dataset) {
     const std::string tests = test_split(dataset);
     return next_command({"predict", "--model", request.out, tests.empty() ? "NEW.csv" : tests, "--out",
                          beside_dataset(request.out, "-answers.csv")});
 }
 
-void print(const Context& context, const Request& request, const FinishedRun& run, const Model& model,
+void print(const Context& context, const PublishRequest& request, const FinishedRun& run, const Model& model,
            const std::string& digest, const char* charged) {
     const std::string file = printed("%zu parameters, model %s, for anyone in ", model.parameters.size(),
                                      digest.substr(0, 16).c_str()) +
@@ -159,7 +160,7 @@ void print(const Context& context, const Request& request, const FinishedRun& ru
     context.log->info(next);
 }
 
-void publish(const Context& context, const Request& request) {
+void publish(const Context& context, const PublishRequest& request) {
     if (!context.world.is_root()) return;
     // 1. A run whose parameters may leave.
     require_ledger(request.ledger);
@@ -192,7 +193,7 @@ void publish(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_publish(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<PublishRequest>();
     command
         .add_option(
             "--run", request->run,

@@ -16,11 +16,11 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct StatementRequest {
     std::string ledger, population, html;
 };
 
-std::vector<std::string> asked_for(const Ledger& ledger, const Request& request) {
+std::vector<std::string> asked_for(const Ledger& ledger, const StatementRequest& request) {
     if (!request.population.empty()) return {request.population};
     std::vector<std::string> populations = ledger.populations();
     if (populations.empty())
@@ -30,7 +30,7 @@ std::vector<std::string> asked_for(const Ledger& ledger, const Request& request)
     return populations;
 }
 
-void statement(const Context& context, const Request& request) {
+void statement(const Context& context, const StatementRequest& request) {
     if (!context.world.is_root()) return;
     // 1. What the ledger has on each population asked for. Looking at one must not make it.
     require_ledger(request.ledger);
@@ -45,7 +45,7 @@ void statement(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_statement(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<StatementRequest>();
     command.add_option("--ledger", request->ledger, "SQLite file of all accounts").required();
     command.add_option("--population", request->population,
                        "Of this population only; else of all in the ledger");

@@ -31,7 +31,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct StudentRequest {
     std::string run, queries, ledger, out, config, public_test;
     std::vector<std::string> overrides;
 };
@@ -49,7 +49,7 @@ struct Lesson {
 
 /// Errors (input): no answers, or refusals alone; (budget) nobody in the ledger has the data.
 Lesson lesson_of(const Ledger& ledger, const std::string& dataset, const Records& queries,
-                 const Request& request) {
+                 const StudentRequest& request) {
     const std::vector<Digest> digests = query_digests(queries);
     const std::vector<std::optional<LedgerAnswer>> known = ledger.remembered(dataset, digests);
     Lesson lesson;
@@ -76,7 +76,7 @@ Lesson lesson_of(const Ledger& ledger, const std::string& dataset, const Records
 }
 
 /// A plain training on public records: no noise, no boxes, one member. Errors (usage).
-Configuration student_configuration(const Request& request, std::size_t classes) {
+Configuration student_configuration(const StudentRequest& request, std::size_t classes) {
     std::vector<std::string> overrides;
     if (request.config.empty()) overrides.assign(std::begin(own_defaults), std::end(own_defaults));
     overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
@@ -179,8 +179,8 @@ double accuracy_of(const Context& context, const Model& model, const Backend& ba
     return fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
 }
 
-void print(const Context& context, const Request& request, const Model& model, const std::string& digest,
-           std::optional<double> accuracy) {
+void print(const Context& context, const StudentRequest& request, const Model& model,
+           const std::string& digest, std::optional<double> accuracy) {
     const nlohmann::json& learnt = model.cost["parameters"];
     nlohmann::json object = {{"model", digest},    {"file", request.out},
                              {"kind", model.kind}, {"parameters", model.parameters.size()},
@@ -200,7 +200,7 @@ void print(const Context& context, const Request& request, const Model& model, c
     context.print(object, text + Guarantee::lines_of(model.guarantee) + "\n");
 }
 
-void student(const Context& context, const Request& request) {
+void student(const Context& context, const StudentRequest& request) {
     if (!context.world.is_root()) return;
     // 1. What was released of the run, for which queries. Their own labels, if any, are left where they are.
     require_ledger(request.ledger);
@@ -252,7 +252,7 @@ void student(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_student(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<StudentRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast train, whose labels were released")
         .required();
     command

@@ -30,7 +30,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct ValidateRequest {
     std::string model, data, ledger;
     double epsilon = 0, delta = 0;
 };
@@ -84,7 +84,7 @@ std::string as_text(const Figures& figures, bool scored, const TableNoise& noise
                           charged ? "charged" : "charged before: nothing now");
 }
 
-void validate(const Context& context, const Request& request) {
+void validate(const Context& context, const ValidateRequest& request) {
     // 1. A published model, persons held out, and their account.
     if (!context.world.is_root()) return context.world.barrier();
     require_ledger(request.ledger);
@@ -150,7 +150,7 @@ void validate(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_validate(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<ValidateRequest>();
     command.add_option("--model", request->model, "Model file that holdfast publish wrote by this ledger")
         .required();
     command

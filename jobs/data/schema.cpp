@@ -16,7 +16,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct SchemaRequest {
     std::string input, out, label, id, person, delimiter;
     std::vector<std::string> drop;
     bool regression = false, from_data = false;
@@ -50,7 +50,7 @@ void fill_gaps(TableGuess& guess, bool from_data) {
     if (!from_data) guess.schema.target_range = unknown_range;
 }
 
-std::string as_text(const TableGuess& guess, const Request& request) {
+std::string as_text(const TableGuess& guess, const SchemaRequest& request) {
     const Schema& schema = guess.schema;
     std::size_t categories = 0, dates = 0;
     for (const Column& column : schema.columns) {
@@ -88,7 +88,7 @@ char delimiter_of(const std::string& text) {
     return delimiter_named(text, "--delimiter");
 }
 
-void run(const Request& request, const Context& context) {
+void run(const SchemaRequest& request, const Context& context) {
     if (!context.world.is_root()) return;
     if (!request.id.empty() && !request.person.empty())
         throw Error(ExitCode::usage, "names who a record is of, as --id does", "leave --id out", "--person");
@@ -112,7 +112,7 @@ void run(const Request& request, const Context& context) {
 }  // namespace
 
 Run declare_schema(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<SchemaRequest>();
     command.add_option("file", request->input, "CSV file with a header line (also compressed by gzip)")
         .required();
     command.add_option("--out", request->out, "TOML file to write, for its owner alone (0600)").required();

@@ -18,7 +18,7 @@
 namespace holdfast {
 namespace {
 
-struct Options {
+struct SynthOptions {
     std::string kind, out, population = synthetic_population;
     std::uint64_t records = 3000, test = 1000, seed = 1, rows_at_most = 1;
     BlobsOptions blobs;
@@ -31,7 +31,7 @@ struct Options {
     int degree = 3;
 };
 
-std::unique_ptr<Generator> make_generator(Options options) {
+std::unique_ptr<Generator> make_generator(SynthOptions options) {
     options.blobs.seed = options.halfmoons.seed = options.tabular.seed = options.images.seed =
         options.surface.seed = options.seed;
     options.tabular.features = options.features.value_or(options.tabular.features);
@@ -47,7 +47,7 @@ std::unique_ptr<Generator> make_generator(Options options) {
     return make_tabular(options.tabular);
 }
 
-void run(const Options& options, const Context& context) {
+void run(const SynthOptions& options, const Context& context) {
     // 1. The generator: every record a pure function of (seed, row).
     const std::unique_ptr<Generator> generator = make_generator(options);
 
@@ -78,7 +78,7 @@ void run(const Options& options, const Context& context) {
 }  // namespace
 
 Run declare_synth(const Command& command) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SynthOptions>();
     command.add_option("kind", options->kind, "What to generate")
         .required()
         .one_of({"blobs", "halfmoons", "tabular", "images", "surface"});

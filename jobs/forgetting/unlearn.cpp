@@ -37,7 +37,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct UnlearnRequest {
     std::string run, data, ids, rows, queries, out, out_data, public_data, backend;
     StatesToKeep keep;
     bool log = false;
@@ -61,7 +61,7 @@ struct Plan {
     }
 };
 
-void require_options(const Request& request) {
+void require_options(const UnlearnRequest& request) {
     const auto need = [](const std::string& value, const char* option, const char* hint) {
         if (value.empty()) throw Error(ExitCode::usage, "is missing", hint, option);
     };
@@ -77,7 +77,7 @@ void require_options(const Request& request) {
 }
 
 /// The new run is checked; or the same command makes it.
-std::string next_of(const Request& request, bool done) {
+std::string next_of(const UnlearnRequest& request, bool done) {
     if (done) return next_command({"verify", request.out, "--data", request.out_data});
     if (!request.out.empty()) return "";
     return next_command({"unlearn", "--run", request.run, "--data", request.data, "--ids", request.ids,
@@ -309,7 +309,7 @@ void report_plan(const FinishedRun& run, const Plan& plan, bool doing, Report& r
 /// Of public records that the run was trained on beside, too; and what else the file says of its records, as
 /// members that stay were trained by that. Error (usage).
 void require_same_data(const FinishedRun& run, const DatasetInfo& info, const Forgetting& forgetting,
-                       const PublicRecords& beside, const Request& request) {
+                       const PublicRecords& beside, const UnlearnRequest& request) {
     const auto refuse = [&](const std::string& problem) {
         throw Error(ExitCode::usage, problem, "name the dataset as it was then: " + run.manifest.dataset.path,
                     request.data);
@@ -342,7 +342,7 @@ void keep_states(const FinishedRun& run, const Forgetting& forgetting, const Pla
 
 /// On rank 0. The folder of the new run: its own from here on, with the members that stay; the same again
 /// goes on.
-void prepare(const FinishedRun& run, const Request& request, const DatasetReader& reader,
+void prepare(const FinishedRun& run, const UnlearnRequest& request, const DatasetReader& reader,
              const Forgetting& forgetting, const Plan& plan, const std::string& fingerprint,
              const KeptStates::PassedOver& passed_over) {
     const bool written = is_written(reader, forgetting, request.out_data);
@@ -382,7 +382,7 @@ RunManifest note_done(const std::string& path) {
     return manifest;
 }
 
-void report_done(const FinishedRun& run, const Request& request, const RunManifest& after, bool again,
+void report_done(const FinishedRun& run, const UnlearnRequest& request, const RunManifest& after, bool again,
                  Report& report) {
     const RequestLog log = RequestLog::read(RunFolder::open(request.out));
     report.object["again"] = again;
@@ -402,7 +402,7 @@ void report_done(const FinishedRun& run, const Request& request, const RunManife
 }
 
 /// Collective.
-RunManifest retrain(const Context& context, const Request& request, const Configuration& configuration,
+RunManifest retrain(const Context& context, const UnlearnRequest& request, const Configuration& configuration,
                     const std::string& split) {
     TrainingRequest training;
     training.configuration = configuration;
@@ -441,7 +441,7 @@ void print_log(const Context& context, const RunFolder& run) {
                   text);
 }
 
-void unlearn(const Context& context, const Request& request) {
+void unlearn(const Context& context, const UnlearnRequest& request) {
     if (request.log) {
         if (context.world.is_root()) print_log(context, RunFolder::open(request.run));
         return;
@@ -509,7 +509,7 @@ void unlearn(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_unlearn(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<UnlearnRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast train, which stays as it is")
         .required();
     command.add_option("--data", request->data,

@@ -35,7 +35,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct VerifyRequest {
     std::string run, data, public_data, backend = "reference";
     std::vector<std::string> unlearned;
     std::optional<std::uint64_t> steps;
@@ -318,7 +318,7 @@ std::vector<std::size_t> members_of(const std::vector<KeptStates::Step>& steps) 
 }
 
 Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
-                  const Request& request, Findings& findings) {
+                  const VerifyRequest& request, Findings& findings) {
     const KeptStates kept(run.folder, stated.fingerprint(), run.settings);
     const std::size_t most = request.steps.value_or(std::numeric_limits<std::size_t>::max());
     std::vector<KeptStates::Step> steps;
@@ -373,7 +373,7 @@ void leave_steps_open(const FinishedRun& run, const Again& again, Findings& find
 }
 
 /// Error (usage): options of the other kind of run.
-void require_fitting(const Request& request, bool fleet) {
+void require_fitting(const VerifyRequest& request, bool fleet) {
     if (fleet && !request.data.empty())
         throw Error(ExitCode::usage, "a fleet keeps no steps that could be taken again", "leave --data out",
                     "--data");
@@ -416,7 +416,7 @@ Folder check_folder(const std::string& path, const std::string& prefix, const st
     return folder;
 }
 
-void verify(const Context& context, const Request& request) {
+void verify(const Context& context, const VerifyRequest& request) {
     if (!context.world.is_root()) return;
     Findings findings;
     const bool fleet = is_fleet(request.run);
@@ -453,7 +453,7 @@ void verify(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_verify(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<VerifyRequest>();
     command.add_option("--run,run", request->run, "Run folder of holdfast train or fleet").required();
     command.add_option(
         "--data", request->data,

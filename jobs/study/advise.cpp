@@ -29,7 +29,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct AdviseRequest {
     PublicNumbers numbers;
     std::string relation = "add_remove", columns = "amounts", like, out, kind, map, edges = "public";
     std::string data, ledger;  ///< named in the next command alone
@@ -60,7 +60,7 @@ void check(const PublicNumbers& numbers) {
             "--class-shares", "one positive share of each class, which add up to 1");
 }
 
-PublicNumbers numbers_of(const Request& request) {
+PublicNumbers numbers_of(const AdviseRequest& request) {
     PublicNumbers numbers = request.numbers;
     numbers.relation = request.relation == "substitute" ? Relation::substitute : Relation::add_remove;
     numbers.columns = request.columns == "coordinates" ? Columns::coordinates : Columns::amounts;
@@ -126,14 +126,15 @@ std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>
 }
 
 /// Is a candidate among those asked for: of one kind and one map, or of all?
-bool asked_for(const Candidate& candidate, const Request& request) {
+bool asked_for(const Candidate& candidate, const AdviseRequest& request) {
     if (!candidate.map.ends_with(request.map)) return false;
     if (request.kind == "published") return candidate.noisy() || candidate.kind == "convex";
     return request.kind.empty() || candidate.kind == request.kind;
 }
 
 /// Noisy candidates on every stand-in, the others on those that judge.
-std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers, const Request& request) {
+std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
+                           const AdviseRequest& request) {
     std::vector<Tried> all;
     for (const Candidate& candidate : candidates(trials.numbers)) {
         if (!asked_for(candidate, request)) continue;
@@ -350,7 +351,7 @@ std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicN
 }
 
 /// How to go on: whose budget pays for the configuration; measured constants have such an account already.
-std::string next_of(const Request& request, const PublicNumbers& numbers) {
+std::string next_of(const AdviseRequest& request, const PublicNumbers& numbers) {
     if (request.data.empty() || request.out.empty()) return "";
     if (std::filesystem::exists(request.ledger))
         return next_command({"train", "--config", request.out, "--data", request.data, "--ledger",
@@ -362,7 +363,7 @@ std::string next_of(const Request& request, const PublicNumbers& numbers) {
                          "--relation", name_of(numbers.relation), "--config", request.out});
 }
 
-void advise(const Context& context, const Request& request) {
+void advise(const Context& context, const AdviseRequest& request) {
     // 1. What anybody may know.
     const PublicNumbers numbers = numbers_of(request);
     if (!context.world.is_root()) return;
@@ -433,7 +434,7 @@ void advise(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_advise(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<AdviseRequest>();
     PublicNumbers& numbers = request->numbers;
     command
         .add_option("--records", numbers.records,

@@ -39,7 +39,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct BenchRequest {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
                 backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy",
                 clip_rows = "before";
@@ -206,7 +206,7 @@ double dgemm_rate_of_all(const Communicator& world, const std::string& backend, 
     return static_cast<double>(sum[0]);
 }
 
-Settings plain_settings_of(const Workload& workload, const Request& request) {
+Settings plain_settings_of(const Workload& workload, const BenchRequest& request) {
     Settings settings;
     settings.network.hidden = workload.hidden;
     settings.network.loss = workload.loss;
@@ -222,7 +222,7 @@ Settings plain_settings_of(const Workload& workload, const Request& request) {
     return settings;
 }
 
-Settings settings_of(const Workload& workload, const Request& request) {
+Settings settings_of(const Workload& workload, const BenchRequest& request) {
     Settings settings = plain_settings_of(workload, request);
     settings.certificate.level_list = levels_of(request.levels);
     settings.certificate.relation = request.relation == "substitute" ? Relation::substitute
@@ -235,7 +235,7 @@ Settings settings_of(const Workload& workload, const Request& request) {
 }
 
 /// Of the same rows, so many of a person.
-Settings of_persons(Settings settings, const Request& request) {
+Settings of_persons(Settings settings, const BenchRequest& request) {
     settings.training.rows_at_most = static_cast<std::int64_t>(request.rows);
     settings.training.clip_rows = request.clip_rows;
     check(settings);
@@ -249,7 +249,7 @@ struct BesideRows {
     Records records;
     double seconds = 1e300;  ///< of the fastest so far
 
-    static std::optional<BesideRows> of(const Request& request, const Workload& workload,
+    static std::optional<BesideRows> of(const BenchRequest& request, const Workload& workload,
                                         const Communicator& world, const Settings& settings,
                                         std::shared_ptr<const Backend> backend) {
         if (request.rows <= 1) return std::nullopt;
@@ -278,7 +278,7 @@ Settings noisy_settings_of(const Settings& plain, NoiseSettings::Law law) {
     return settings;
 }
 
-void bench_step(const Context& context, const Request& request) {
+void bench_step(const Context& context, const BenchRequest& request) {
     // 1. The workload and its settings.
     const Workload workload = workload_of(request.workload);
     if (request.threads > 0) omp_set_num_threads(request.threads);
@@ -350,7 +350,7 @@ void bench_step(const Context& context, const Request& request) {
     context.print(result, words);
 }
 
-void bench_noisy(const Context& context, const Request& request) {
+void bench_noisy(const Context& context, const BenchRequest& request) {
     // 1. The workload; the same network and records for the plain step, the noisy one and the noisy one
     // without its draws.
     const Workload workload = workload_of(request.workload);
@@ -434,7 +434,7 @@ double gemv_seconds(const Real* features, std::size_t records, std::size_t colum
     return now() - start;
 }
 
-void bench_linear(const Context& context, const Request& request) {
+void bench_linear(const Context& context, const BenchRequest& request) {
     // 1. Random records and the parameters of a fresh member, a point.
     if (request.threads > 0) omp_set_num_threads(request.threads);
     const int threads = omp_get_max_threads();
@@ -495,7 +495,7 @@ void bench_linear(const Context& context, const Request& request) {
 }
 
 /// A fleet's vote on one query at a time and on many: networks near one another, of random parameters.
-void bench_vote(const Context& context, const Request& request) {
+void bench_vote(const Context& context, const BenchRequest& request) {
     // 1. The networks, packed; queries in [0, 1].
     const int threads = request.threads > 0 ? request.threads : omp_get_max_threads();
     omp_set_num_threads(threads);
@@ -555,8 +555,8 @@ void bench_vote(const Context& context, const Request& request) {
 }
 
 /// A kind of step, with the options that all kinds have.
-Command add_kind(const Command& command, const std::string& name, const std::string& words, Request& request,
-                 const std::vector<std::string>& precisions = {"double", "single"}) {
+Command add_kind(const Command& command, const std::string& name, const std::string& words,
+                 BenchRequest& request, const std::vector<std::string>& precisions = {"double", "single"}) {
     const Command kind = command.add_command(name, words);
     kind.add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
         .one_of(precisions)
@@ -570,7 +570,7 @@ Command add_kind(const Command& command, const std::string& name, const std::str
 }
 
 /// Of the kinds that take whole steps.
-void add_workload(const Command& kind, Request& request) {
+void add_workload(const Command& kind, BenchRequest& request) {
     kind.add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
         .show_default();
     kind.add_option("--rows", request.rows, "Beside them, the same rows as persons of so many each")
@@ -587,7 +587,7 @@ void add_workload(const Command& kind, Request& request) {
 }  // namespace
 
 Run declare_bench(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<BenchRequest>();
     const Command step =
         add_kind(command, "step", "One certified training step of a published experiment's size", *request,
                  {"double", "single", "fixed"});

@@ -17,7 +17,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct ExplainRequest {
     std::string model, schema, out;
 };
 
@@ -61,7 +61,7 @@ std::string text_of(const Shapes& shapes) {
     return text;
 }
 
-void explain(const Request& request, const Context& context) {
+void explain(const ExplainRequest& request, const Context& context) {
     if (!context.world.is_root()) return;
     // 1. The model, and how its table is read.
     const auto [model, digest] = read_model(request.model);
@@ -81,7 +81,7 @@ void explain(const Request& request, const Context& context) {
 }  // namespace
 
 Run declare_explain(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<ExplainRequest>();
     command
         .add_option(
             "--model", request->model,

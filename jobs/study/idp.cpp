@@ -21,13 +21,13 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct IdpRequest {
     std::string run;
     long wanted = -1;  // class; -1: all of them
     double gap = 1e-3, seconds = 600;
 };
 
-void check(const Request& request, std::size_t classes) {
+void check(const IdpRequest& request, std::size_t classes) {
     if (request.wanted >= static_cast<long>(classes) || request.wanted < -1)
         throw Error(ExitCode::usage, "no class " + std::to_string(request.wanted),
                     "the classes are 0 to " + std::to_string(classes - 1), "--class");
@@ -52,7 +52,7 @@ std::string line_of(std::size_t c, const std::optional<IdpClass>& found) {
                    found->seconds, found->record ? std::to_string(*found->record).c_str() : "none found");
 }
 
-void idp_job(const Context& context, const Request& request) {
+void idp_job(const Context& context, const IdpRequest& request) {
     // 1. The fleet.
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const std::size_t classes = fleet.networks.network().classes();
@@ -98,7 +98,7 @@ void idp_job(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_idp(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<IdpRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
     command.add_option("--class", request->wanted, "One class alone; what is known of the others stays");
     command

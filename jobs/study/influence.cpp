@@ -28,7 +28,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct InfluenceRequest {
     std::string run, queries, data;
     std::uint64_t first = 0, top = 5;
     double alpha = 0.1;
@@ -279,7 +279,7 @@ class ChangesFile {
     std::optional<hdf5::Dataset> newton_;
 };
 
-nlohmann::json summary_of(const FinishedFleet& fleet, const Found& found, const Request& request) {
+nlohmann::json summary_of(const FinishedFleet& fleet, const Found& found, const InfluenceRequest& request) {
     std::int64_t any = 0, contested = 0, memorised = 0;
     for (const RecordInfluence& record : found.records) {
         any += record.labels_changed > 0 ? 1 : 0;
@@ -327,7 +327,7 @@ std::string text_of(const nlohmann::json& summary) {
     return text;
 }
 
-void influence(const Context& context, const Request& request) {
+void influence(const Context& context, const InfluenceRequest& request) {
     // 1. The fleet, and what it is asked.
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const Records queries = read_queries(context, fleet.form(), request.queries, request.first);
@@ -393,7 +393,7 @@ void influence(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_influence(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<InfluenceRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
     command.add_option("--queries", request->queries, queries_help).required();
     command.add_option(

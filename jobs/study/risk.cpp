@@ -35,7 +35,7 @@ namespace {
 constexpr std::array rates{0.001, 0.01, 0.1};
 constexpr std::size_t fewest_members = 4, fewest_of_a_part = 20;
 
-struct Request {
+struct RiskRequest {
     std::string run, data, held_out, public_data;
     std::optional<std::int64_t> shadows;
     std::int64_t attributes = 20;
@@ -287,7 +287,7 @@ std::string persons_csv(const AskedPersons& persons, const std::vector<Guess>& g
 }
 
 /// How many shadows are trained. Error (usage): too few, or no members in their place.
-std::size_t shadows_of(const Request& request, const AttackedRun& attacked, const AskedPersons& persons) {
+std::size_t shadows_of(const RiskRequest& request, const AttackedRun& attacked, const AskedPersons& persons) {
     const std::size_t members = attacked.members.size(), parts = shadow_parts(attacked, persons);
     const auto asked =
         static_cast<std::size_t>(request.shadows.value_or(members < 2 * fewest_members ? 16 : 0));
@@ -303,7 +303,7 @@ std::size_t shadows_of(const Request& request, const AttackedRun& attacked, cons
 }
 
 /// All that was trained on beside the private records. Error (usage): it is not named, or other records are.
-Records public_records_of(const Request& request, const AttackedRun& attacked, const DatasetInfo& info) {
+Records public_records_of(const RiskRequest& request, const AttackedRun& attacked, const DatasetInfo& info) {
     const Records records = read_public(request.public_data, info, attacked.settings);
     const PublicRecords& beside = attacked.manifest.public_records;
     const bool none = records.size() == 0 && beside.records == 0;
@@ -348,7 +348,7 @@ Networks ask(const Context& context, const AttackedRun& attacked, const AskedPer
     return networks;
 }
 
-void risk(const Context& context, Request request) {
+void risk(const Context& context, RiskRequest request) {
     if (!context.world.is_root()) return;
     const std::clock_t began = std::clock();
     // 1. The run, those it was trained on, and others.
@@ -405,7 +405,7 @@ void risk(const Context& context, Request request) {
 }  // namespace
 
 Run declare_risk(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<RiskRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast train, tune or fleet; a classifier")
         .required();
     command.add_option(

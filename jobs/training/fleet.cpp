@@ -40,7 +40,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct FleetRequest {
     std::string config, data, out, records, backend;
     std::vector<std::string> overrides;
     bool resume = false;
@@ -175,7 +175,7 @@ std::string summary_of(const RunManifest& manifest) {
            "\n";
 }
 
-void fleet(const Context& context, const Request& request) {
+void fleet(const Context& context, const FleetRequest& request) {
     // 1. What is asked for; a folder that holds something else is refused before anything is read.
     if (context.world.is_root() && !request.resume) RunFolder::require_new(request.out);
     const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
@@ -263,7 +263,7 @@ void fleet(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_fleet(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<FleetRequest>();
     command.add_option("--config", request->config, "TOML file of the options that holdfast train lists");
     command.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default").required();
     command.add_option("--out", request->out, "New run folder (0700)").required();

@@ -28,7 +28,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct PlanRequest {
     std::string config, data;
     std::vector<std::string> overrides;
     std::vector<std::size_t> ranks{1, 2, 4, 64, 512, 4096};
@@ -46,7 +46,7 @@ double selected_values(const TrainingPlan& plan) {
     return values;
 }
 
-Demand demand_of(const TrainingPlan& plan, std::uint64_t rows, const Request& request) {
+Demand demand_of(const TrainingPlan& plan, std::uint64_t rows, const PlanRequest& request) {
     const Settings& settings = plan.settings;
     const auto parameters = static_cast<double>(plan.network.parameters());
     Demand demand;
@@ -120,7 +120,7 @@ double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bo
     return memory_of(plan, {held, held / static_cast<double>(said.members), wide}, threads).total();
 }
 
-void plan(const Context& context, const Request& request) {
+void plan(const Context& context, const PlanRequest& request) {
     const double program = resident_memory();  // before a step is tried
 
     // 1. What is to be trained, on which shape of data; of the file only its head is read.
@@ -197,7 +197,7 @@ void plan(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_plan(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<PlanRequest>();
     command.add_option("--config", request->config, "TOML file, as train takes it");
     command
         .add_option("--data", request->data,

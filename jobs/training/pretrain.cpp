@@ -25,7 +25,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct PretrainRequest {
     std::string config, data, out;
     std::vector<std::string> overrides;
     ValidationRequest validation;
@@ -45,7 +45,7 @@ struct Pretraining {
 };
 
 /// Errors (usage).
-Configuration public_configuration(const Request& request) {
+Configuration public_configuration(const PretrainRequest& request) {
     Configuration configuration = read_configuration(request.config, request.overrides);
     Settings& settings = configuration.settings;
     settings = plain_settings(settings);
@@ -96,8 +96,8 @@ Guarantee claim_of(const Settings& settings) {
     return claim;
 }
 
-void print(const Context& context, const Request& request, const Model& model, const std::string& digest,
-           const Pretraining& result) {
+void print(const Context& context, const PretrainRequest& request, const Model& model,
+           const std::string& digest, const Pretraining& result) {
     nlohmann::json object = {{"model", digest},
                              {"file", request.out},
                              {"parameters", model.parameters.size()},
@@ -118,7 +118,7 @@ void print(const Context& context, const Request& request, const Model& model, c
     context.print(object, text + "\n" + Guarantee::lines_of(model.guarantee) + "\n");
 }
 
-void pretrain(const Context& context, const Request& request) {
+void pretrain(const Context& context, const PretrainRequest& request) {
     if (!context.world.is_root()) return;
     // 1. What is asked for, and the public records.
     const auto [settings, how] = public_configuration(request);
@@ -152,7 +152,7 @@ void pretrain(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_pretrain(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<PretrainRequest>();
     command.add_option("--config", request->config, "TOML file of the options below");
     command.add_option("--data", request->data, "Public dataset FILE[:SPLIT], split train by default")
         .required();

@@ -20,7 +20,7 @@
 namespace holdfast {
 namespace {
 
-struct Request : TrainingRequest {
+struct TrainRequest : TrainingRequest {
     std::string config, backend, transport;
     std::vector<std::string> overrides;
 
@@ -56,7 +56,7 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
 }
 
 /// How to go on where a ledger has paid: nothing more is charged.
-std::string next_of(const Request& request) {
+std::string next_of(const TrainRequest& request) {
     if (request.ledger.empty()) return "";
     std::string model = request.out;
     while (model.size() > 1 && model.back() == '/') model.pop_back();
@@ -65,7 +65,7 @@ std::string next_of(const Request& request) {
 }
 
 /// The owner measures it, on the records that are there for that; a model without levels is published.
-std::string next_of_unpaid(const Request& request, const RunManifest& manifest) {
+std::string next_of_unpaid(const TrainRequest& request, const RunManifest& manifest) {
     const std::string tests = test_split(request.data);
     if (tests.empty()) return next_command({"report", request.out});
     if (why_not_released(request.configuration.settings.certificate.relation))
@@ -92,7 +92,7 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
-void train(const Context& context, Request request) {
+void train(const Context& context, TrainRequest request) {
     request.configuration = read_configuration(request.config, request.all_overrides());
     const TrainingOutcome outcome = carry_out(context, request);
     if (!context.world.is_root()) return;
@@ -110,7 +110,7 @@ void train(const Context& context, Request request) {
 }  // namespace
 
 Run declare_train(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<TrainRequest>();
     command.add_option("--config", request->config, "TOML file of the options below");
     command.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default").required();
     command.add_option("--out", request->out, "New run folder (0700)").required();

@@ -43,7 +43,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_settings = 12, few_settings = 3;  // of few, all are published better
 
-struct Request {
+struct TuneRequest {
     std::vector<std::string> configs, overrides;
     std::string data, ledger, out, law = "poisson";
     double epsilon = 0, delta = 1e-5;
@@ -113,7 +113,7 @@ Configuration with_noise(Configuration configuration, const DatasetInfo& info, c
     return configuration;
 }
 
-Selection read_selection(const Context& context, const Request& request, const DatasetInfo& info) {
+Selection read_selection(const Context& context, const TuneRequest& request, const DatasetInfo& info) {
     const std::size_t count = request.configs.size();
     if (count < 2 || count > most_settings)
         throw Error(ExitCode::usage, "a choice is among 2 to " + std::to_string(most_settings) + " settings",
@@ -172,7 +172,7 @@ struct Outcome {
 /// its key: whoever goes on after a stop draws what would have been drawn, and pays nothing more.
 class Trials {
   public:
-    Trials(const Context& context, const Request& request, const Selection& selection)
+    Trials(const Context& context, const TuneRequest& request, const Selection& selection)
         : context_(context),
           silent_{context.world, std::make_shared<spdlog::logger>("trials"), context.json, true},
           request_(request),
@@ -200,7 +200,7 @@ class Trials {
 
     const Context& context_;
     const Context silent_;  ///< the trainings' own words would count them
-    const Request& request_;
+    const TuneRequest& request_;
     const Selection& selection_;
     std::string path_;
     std::optional<Records> held_;
@@ -386,8 +386,8 @@ void Trials::clear() const {
 }
 
 /// claim: of whichever was to be chosen, also of what was not.
-void print(const Context& context, const Request& request, const Selection& selection, const Guarantee& claim,
-           const std::optional<Outcome>& best) {
+void print(const Context& context, const TuneRequest& request, const Selection& selection,
+           const Guarantee& claim, const std::optional<Outcome>& best) {
     const auto shares = static_cast<double>(whole_person);
     nlohmann::json object = {
         {"chosen", nullptr},
@@ -418,7 +418,7 @@ void print(const Context& context, const Request& request, const Selection& sele
                                             "--out", request.out + "-model.h5"}));
 }
 
-void tune(const Context& context, Request request) {
+void tune(const Context& context, TuneRequest request) {
     while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
     require_ledger(request.ledger);
     const DatasetReader trained(request.data, "train");
@@ -437,7 +437,7 @@ void tune(const Context& context, Request request) {
 }  // namespace
 
 Run declare_tune(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<TuneRequest>();
     command
         .add_option(
             "--config", request->configs,

@@ -15,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-struct Options {
+struct WatchOptions {
     std::string run;
     bool once = false;
     double interval = 2;  // seconds
@@ -32,7 +32,7 @@ void wait(const Context& context, double seconds) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
-void watch(const Options& options, const Context& context) {
+void watch(const WatchOptions& options, const Context& context) {
     if (!context.world.is_root()) return;
     install_signal_handlers();
     const bool in_place = !context.json && !options.once && ::isatty(STDOUT_FILENO) == 1;
@@ -52,7 +52,7 @@ void watch(const Options& options, const Context& context) {
 }  // namespace
 
 Run declare_watch(const Command& command) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WatchOptions>();
     command.add_option("run", options->run, "Run folder").required();
     command.add_flag("--once", options->once, "Say it once and end, whatever the run does");
     command.add_option("--interval", options->interval, "Seconds from one look to the next")

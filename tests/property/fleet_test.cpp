@@ -9,10 +9,10 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "kernels/pass/engine_models_pass.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/fleet/fleet_settings.hpp"
+#include "tests/support/host_executed.hpp"
 
 namespace holdfast {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "kernels/backends.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "models/nets/network.hpp"
 #include "tests/support/convolution_cases.hpp"
 #include "tests/support/effort.hpp"
+#include "tests/support/host_executed.hpp"
 
 namespace holdfast {
 namespace norm_clip_test {

@@ -11,9 +11,9 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/stable_distance.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/print.hpp"
 #include "tools/checks/attack.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "models/nets/network.hpp"
+#include "tests/support/host_executed.hpp"
 
 namespace holdfast {
 namespace record_scales_test {

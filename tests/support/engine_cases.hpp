@@ -10,9 +10,9 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/training/gradient_sums.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/selections.hpp"
 
 namespace holdfast {

@@ -8,8 +8,8 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "tests/support/convolution_cases.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/selections.hpp"
 
 namespace holdfast {

@@ -8,10 +8,10 @@
 
 #include <mutex>
 
-#include "kernels/cuda/host_executed.hpp"
 #include "kernels/cuda/step_plan.hpp"
 #include "kernels/pass/host_engine.hpp"
 #include "tests/support/engine_cases.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {

@@ -7,9 +7,9 @@
 
 #include "kernels/cpu/simd_target.hpp"
 #include "kernels/cuda/fixed_product.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "kernels/reference/fixed_operations.hpp"
 #include "tests/support/engine_cases.hpp"
+#include "tests/support/host_executed.hpp"
 
 namespace holdfast {
 namespace fixed_engine_test {

@@ -13,7 +13,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
-#include "kernels/cuda/host_executed.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/models_cases.hpp"
 
 namespace holdfast {

@@ -10,10 +10,10 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/host_executed.hpp"
 #include "models/nets/dropout.hpp"
 #include "models/noisy/noise_copies.hpp"
 #include "models/noisy/noisy_claim.hpp"
+#include "tests/support/host_executed.hpp"
 #include "tests/support/quiet_communicator.hpp"
 #include "tests/support/secret_keys.hpp"
 

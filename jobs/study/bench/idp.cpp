@@ -16,7 +16,7 @@
 namespace holdfast {
 namespace {
 
-struct Request {
+struct BenchIdpRequest {
     std::string run;
     double gap = 1e-3, seconds = 60;
 };
@@ -53,7 +53,7 @@ constexpr Variant variants[] = {
      .hulls = true},
 };
 
-SearchRules rules_of(const Variant& variant, const Request& request) {
+SearchRules rules_of(const Variant& variant, const BenchIdpRequest& request) {
     SearchRules rules{.gap = request.gap, .seconds = request.seconds};
     rules.branching = variant.branching;
     rules.contraction = variant.contraction;
@@ -63,7 +63,7 @@ SearchRules rules_of(const Variant& variant, const Request& request) {
     return rules;
 }
 
-nlohmann::json found_by(const VerifiedFleet& fleet, const Variant& variant, const Request& request) {
+nlohmann::json found_by(const VerifiedFleet& fleet, const Variant& variant, const BenchIdpRequest& request) {
     nlohmann::json classes = nlohmann::json::array();
     for (std::size_t c = 0; c < fleet.classes; ++c) {
         const ClassBound bound = bound_class(fleet, c, rules_of(variant, request));
@@ -89,7 +89,7 @@ std::string text_of(const nlohmann::json& found) {
     return text;
 }
 
-void bench_idp(const Context& context, const Request& request) {
+void bench_idp(const Context& context, const BenchIdpRequest& request) {
     if (!(request.gap > 0) || !std::isfinite(request.gap) || !(request.seconds > 0))
         throw Error(ExitCode::usage, "a gap and a time above 0 end a search", "leave them out, or give such",
                     "--gap, --seconds");
@@ -109,7 +109,7 @@ void bench_idp(const Context& context, const Request& request) {
 }  // namespace
 
 Run declare_bench_idp(const Command& command) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<BenchIdpRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
     command.add_option("--gap", request->gap, "As of holdfast idp").show_default();
     command.add_option("--seconds", request->seconds, "Of each class and variant that cuts boxes")

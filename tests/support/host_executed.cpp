@@ -1,4 +1,4 @@
-#include "kernels/cuda/host_executed.hpp"
+#include "tests/support/host_executed.hpp"
 
 #include "kernels/cuda/backend_on.hpp"
 #include "kernels/cuda/host_executor.hpp"
