@@ -158,7 +158,7 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
 }
 
 /// What released labels would be worth, where some may be.
-std::string next_of(const Request& request, const FinishedRun& run) {
+std::string next_of(const CertifyRequest& request, const FinishedRun& run) {
     if (why_not_released(run.settings.certificate.relation))
         return next_command({"report", run.folder.path()});
     return next_command(
