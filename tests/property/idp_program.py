@@ -259,7 +259,7 @@ def contradictions(exact, lower, upper, gap):
 
 
 def bounds(folder, gap):
-    found = json.loads(run("idp", "--run", folder, "--gap", gap, "--seconds", 60, "--json"))
+    found = json.loads(run("idp", "--run", folder, "--gap", gap, "--seconds", 600, "--json"))
     assert all(one["complete"] for one in found["classes"]), found
     return found
 
