@@ -4,7 +4,7 @@
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 
-"$holdfast" synth images --records 1500 --test 200 --seed 1 --out images.h5 --quiet > /dev/null || fail "no images"
+"$holdfast" synth images --records 3000 --test 200 --seed 1 --out images.h5 --quiet > /dev/null || fail "no images"
 "$holdfast" account --quiet --ledger ledger.db --data images.h5 --budget 8 --budget-delta 1e-4 > /dev/null || fail "no account"
 spent() { "$holdfast" account --ledger ledger.db --population synthetic --json --quiet | python3 -c 'import json, sys; print(float(json.load(sys.stdin)["spent_epsilon"]))'; }
 train=("$holdfast" train --data images.h5 --ledger ledger.db --quiet --set training.kind=noisy --set clip.kind=norm
