@@ -36,7 +36,6 @@ namespace holdfast::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using wave_lanes::half;
 using wave_lanes::side;
-using wave_lanes::Transformed;
 using wave_lanes::turns;
 using Numbers = hn::CappedTag<std::uint64_t, wave_lanes::lanes>;
 using Number = hn::Vec<Numbers>;
@@ -133,9 +132,10 @@ HWY_NOINLINE void transform(std::uint64_t* values) {
 /// The transform of the convolution; that of every other row and column, where those are wanted: frequencies
 /// k and k + 16 are neighbours.
 template <std::size_t Side>
-HWY_INLINE void multiply(const Transformed& of, const std::uint64_t* filter, std::uint64_t* products) {
+HWY_INLINE void multiply(const std::uint64_t* of, const std::uint64_t* filter, std::uint64_t* products) {
     const auto product_at = [&](std::size_t at) HWY_ATTR {
-        return product(all_of(of.numbers[at * of.apart]), hn::Load(numbers, filter + at * wave_lanes::lanes));
+        const std::size_t number = at * wave_lanes::lanes;
+        return product(all_of(of[number]), hn::Load(numbers, filter + number));
     };
     for (std::size_t y = 0; y < Side; ++y) {
         for (std::size_t x = 0; x < Side; ++x) {
@@ -178,7 +178,7 @@ HWY_INLINE Integer root_of(Integer n) {
 }
 
 template <std::size_t Side>
-void moduli_of(const Transformed& of, const wave_lanes::Filters& filters, int bits,
+void moduli_of(const std::uint64_t* of, const wave_lanes::Filters& filters, int bits,
                wave_lanes::Torus<Side>& values) {
     wave_lanes::Torus<Side> imaginary;
     for (std::size_t first = 0; first < wave_lanes::lanes; first += hn::Lanes(numbers)) {
@@ -233,11 +233,11 @@ void Transform(wave_lanes::Whole& values) {
     for (std::size_t first = 0; first < wave_lanes::lanes; first += hn::Lanes(numbers))
         transform<side, true>(values.data() + first);
 }
-void ModuliWhole(const Transformed& of, const wave_lanes::Filters& filters, int bits,
+void ModuliWhole(const std::uint64_t* of, const wave_lanes::Filters& filters, int bits,
                  wave_lanes::Whole& values) {
     moduli_of<side>(of, filters, bits, values);
 }
-void ModuliHalf(const Transformed& of, const wave_lanes::Filters& filters, int bits,
+void ModuliHalf(const std::uint64_t* of, const wave_lanes::Filters& filters, int bits,
                 wave_lanes::Half& values) {
     moduli_of<half>(of, filters, bits, values);
 }
@@ -267,11 +267,11 @@ namespace wave_lanes {
 void transform(Whole& values) {
     HWY_DYNAMIC_DISPATCH(Transform)(values);
 }
-void moduli(const Transformed& of, const Filters& filters, int bits, Whole& values) {
-    HWY_DYNAMIC_DISPATCH(ModuliWhole)(of, filters, bits, values);
+void moduli(const Whole& of, std::size_t lane, const Filters& filters, int bits, Whole& values) {
+    HWY_DYNAMIC_DISPATCH(ModuliWhole)(&of[lane], filters, bits, values);
 }
-void moduli(const Transformed& of, const Filters& filters, int bits, Half& values) {
-    HWY_DYNAMIC_DISPATCH(ModuliHalf)(of, filters, bits, values);
+void moduli(const Whole& of, std::size_t lane, const Filters& filters, int bits, Half& values) {
+    HWY_DYNAMIC_DISPATCH(ModuliHalf)(&of[lane], filters, bits, values);
 }
 void see(const Whole& values, const Windows<side>& windows, std::size_t height, std::size_t width,
          std::uint64_t* seen) {

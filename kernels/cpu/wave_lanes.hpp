@@ -19,18 +19,13 @@ using Half = Torus<half>;
 struct Filters {
     Whole real, imaginary;
 };
-/// One transform for all lanes, its numbers so far apart.
-struct Transformed {
-    const std::uint64_t* numbers;
-    std::size_t apart;
-};
-
 void transform(Whole& values);
 
-/// The moduli |a + ib| of convolutions, rounded down, each of a and b (below 2^60 in size) rounded to 2^bits
-/// before, whose quotients are below 2^29; at every pixel, and of twice as long rows at every other one.
-void moduli(const Transformed& of, const Filters& filters, int bits, Whole& values);
-void moduli(const Transformed& of, const Filters& filters, int bits, Half& values);
+/// The moduli |a + ib| of convolutions of what has this lane's transform with each filter, rounded down, each
+/// of a and b (below 2^60 in size) rounded to 2^bits before, whose quotients are below 2^29; at every pixel,
+/// and of twice as long rows at every other one.
+void moduli(const Whole& of, std::size_t lane, const Filters& filters, int bits, Whole& values);
+void moduli(const Whole& of, std::size_t lane, const Filters& filters, int bits, Half& values);
 
 /// Of each position that is seen, what its window takes of a row and of a column.
 template <std::size_t Side>

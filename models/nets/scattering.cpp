@@ -231,8 +231,8 @@ void Scattering::scatter(const double* pixels, double*& entries) const {
             add_channel(seen.data() + angle, weight, entries);
     };
     lanes::Half coarse;
-    const auto add_coarse = [&](const std::uint64_t* transform, double weight) {
-        lanes::moduli({transform, angles}, bank().coarse, Filters::tap_bits, coarse);
+    const auto add_coarse = [&](const lanes::Whole& of, std::size_t lane, double weight) {
+        lanes::moduli(of, lane, bank().coarse, Filters::tap_bits, coarse);
         add(coarse, bank().low_half, angles, weight);
     };
 
@@ -243,11 +243,11 @@ void Scattering::scatter(const double* pixels, double*& entries) const {
                 static_cast<std::uint64_t>(grey(pixels[y * image_.width + x]));
     add(image, bank().low, 1, weights_[0]);
     lanes::transform(image);
-    lanes::moduli({image.data(), angles}, bank().fine, Filters::tap_bits, fine);
+    lanes::moduli(image, 0, bank().fine, Filters::tap_bits, fine);
     add(fine, bank().low, angles, weights_[1]);
     lanes::transform(fine);
-    add_coarse(image.data(), weights_[2]);
-    for (std::size_t angle = 0; angle < angles; ++angle) add_coarse(fine.data() + angle, weights_[3]);
+    add_coarse(image, 0, weights_[2]);
+    for (std::size_t angle = 0; angle < angles; ++angle) add_coarse(fine, angle, weights_[3]);
 }
 
 }  // namespace holdfast

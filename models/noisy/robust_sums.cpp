@@ -112,10 +112,8 @@ class RobustSums::Worker {
           settings_(of.plan_.settings),
           point_(point),
           surrogate_(point.surrogate),
-          radius_(radius_at(settings_, point.step)),
-          norm_(norm_named(settings_.robust.norm)),
           attack_{settings_.robust.attack, static_cast<std::size_t>(settings_.robust.steps), 1},
-          climb_(surrogate_, attack_, norm_, radius_),
+          climb_(surrogate_, attack_, norm_named(settings_.robust.norm), radius_at(settings_, point.step)),
           rule_inside_(NormRule<double>::inside(settings_.clip, of.plan_.network.parameters())),
           unit_(settings_.clip.grid<double>().unit()),
           limit_(settings_.clip.weight_units<double>()),
@@ -245,8 +243,6 @@ class RobustSums::Worker {
     const Surrogate& surrogate_;
     double weight_ = 1;                            ///< of the row that is added
     std::span<const std::uint8_t> evidence_ = {};  ///< of its label, where that is corrected
-    double radius_;
-    Norm norm_;
     Attack attack_;
     Climb climb_;
     double rule_inside_, unit_;

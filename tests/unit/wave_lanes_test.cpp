@@ -112,14 +112,16 @@ TEST(WaveLanes, HaveTheModuliOfWhatProductsStandFor) {
     on_every_target([] {
         std::mt19937_64 random(3);
         const auto filters = std::make_unique<wave_lanes::Filters>();
-        const auto whole = std::make_unique<wave_lanes::Whole>();
+        const auto transform = std::make_unique<wave_lanes::Whole>(),
+                   whole = std::make_unique<wave_lanes::Whole>();
         const auto halves = std::make_unique<wave_lanes::Half>();
         for (int trial = 0; trial < 60; ++trial) {
             std::array<std::int64_t, lanes> real, imaginary;
-            std::vector<std::uint64_t> transform(side * side);
-            do transform[0] = residue(random);
-            while (transform[0] == 0);
-            const std::uint64_t inverse = residues::power(transform[0], prime - 2);
+            const std::size_t from = static_cast<std::size_t>(trial) % lanes;
+            std::uint64_t& mean = (*transform = {})[from];
+            do mean = residue(random);
+            while (mean == 0);
+            const std::uint64_t inverse = residues::power(mean, prime - 2);
             const auto small = [&] {
                 const auto size = static_cast<std::int64_t>(random() >> (16 + random() % 48));
                 return random() % 2 == 0 ? size : -size;
@@ -135,8 +137,8 @@ TEST(WaveLanes, HaveTheModuliOfWhatProductsStandFor) {
                 filters->real[lane] = product(residues::of(real[lane]), inverse);
                 filters->imaginary[lane] = product(residues::of(imaginary[lane]), inverse);
             }
-            wave_lanes::moduli({transform.data(), 1}, *filters, 20, *whole);
-            wave_lanes::moduli({transform.data(), 1}, *filters, 20, *halves);
+            wave_lanes::moduli(*transform, from, *filters, 20, *whole);
+            wave_lanes::moduli(*transform, from, *filters, 20, *halves);
             for (std::size_t i = 0; i < whole->size(); ++i)
                 ASSERT_EQ((*whole)[i], modulus(real[i % lanes], imaginary[i % lanes]));
             for (std::size_t i = 0; i < halves->size(); ++i) ASSERT_EQ((*halves)[i], (*whole)[i]);

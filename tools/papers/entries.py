@@ -63,6 +63,14 @@ def sets(settings):
         "--set", (key, "=", value if not isinstance(value, (list, bool)) else json.dumps(value, separators=(",", ":"))))]
 
 
+def paid(data, settings, *words, number=0):
+    """The steps that make OUT/run, a training that an account of its own in OUT/ledger.db pays for; number: of another draw of
+    noise."""
+    ledger = (OUT, "/ledger.db")
+    return (["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
+            ["train", "--data", data, "--out", (OUT, "/run"), "--ledger", ledger, *words, *sets(settings)])
+
+
 def rounded(count):
     """To two significant digits: a number of records that anybody may know."""
     return int(float(f"{count:.1e}"))
@@ -227,10 +235,8 @@ class Here:
 
     def with_noise(self, data, settings, *words, number=0):
         """Accuracy of a model for anyone, whose training a ledger of its own pays for; number: of another draw of noise."""
-        ledger, run = (OUT, "/ledger.db"), (OUT, "/run")
-        return self.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
-                          ["train", "--data", data, "--out", run, "--ledger", ledger, *words, *sets(settings)],
-                          ["evaluate", "--run", run, "--data", data]).answer["accuracy"]["single"]
+        return self.steps(*paid(data, settings, *words, number=number),
+                          ["evaluate", "--run", (OUT, "/run"), "--data", data]).answer["accuracy"]["single"]
 
     def records(self, file):
         return next(split["rows"] for split in self.said("inspect", file)["splits"] if split["split"] == "train")

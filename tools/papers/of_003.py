@@ -4,7 +4,7 @@ import math
 import random
 
 from drawing import lines
-from entries import HALVES, OUT, entry, judged, percent, sets
+from entries import HALVES, OUT, entry, judged, paid, percent
 
 ATTACKS = ("fgsm", "ifgsm", "mim", "pgd")
 # A convolution of 5 x 5 is the auto-encoder, as the models of the paper have one first. What the text does not state (beta, T,
@@ -59,8 +59,7 @@ class Images:
         noisy = {"training.kind": "noisy", "clip.kind": "norm", "noise.epsilon": epsilon, "noise.delta": 1e-5,
                  "training.expected_records": self.records, **settings}
         said = self.here.steps(
-            ["account", "--ledger", ledger, "--data", self.data, "--budget", 100 + number, "--budget-delta", 0.01],
-            ["train", "--data", self.data, "--out", run, "--ledger", ledger, *sets(noisy)],
+            *paid(self.data, noisy, number=number),
             ["publish", "--run", run, "--ledger", ledger, "--out", model],
             ["certify", "--model", model, "--queries", (self.data, ":test"), "--input-radius",
              ",".join(f"{size / 2:g}" for size in sizes), "--attack", ",".join(ATTACKS), "--attack-steps",

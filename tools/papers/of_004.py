@@ -5,7 +5,7 @@ import random
 
 import of_000
 from drawing import cells, lines
-from entries import FALSE, OUT, entry, judged, percent, sets
+from entries import FALSE, OUT, entry, judged, paid, percent
 from stand_ins import CLUSTERS, blobs, fine_tuned, map_of
 
 RELATIONS = {"add_remove": "privacy", "remove": "unlearning"}
@@ -175,11 +175,9 @@ def boxes_around_noise(here):
     here.row(epsilon="without noise", accuracy=accuracy, **{f"certified k={k}": shares[k] for k in ks})
     inside = {}
     for epsilon in here.small((0.1, 1, 10, 100), (1,)):
-        ledger, run = (OUT, "/ledger.db"), (OUT, "/run")
+        run = (OUT, "/run")
         *_, said, found = here.steps(
-            ["account", "--ledger", ledger, "--data", data, "--budget", 100, "--budget-delta", 0.01],
-            ["train", "--data", data, "--out", run, "--ledger", ledger, *sets({
-                **steps, "training.kind": "noisy", "clip.kind": "norm", "noise.epsilon": epsilon, "noise.delta": 1e-5})],
+            *paid(data, {**steps, "training.kind": "noisy", "clip.kind": "norm", "noise.epsilon": epsilon, "noise.delta": 1e-5}),
             ["evaluate", "--run", run, "--data", data],
             ["python", "-c", INSIDE, boxes, run, *ks]).answers
         inside[epsilon] = [k for k, share in found.items() if share == 1]

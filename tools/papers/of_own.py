@@ -5,7 +5,7 @@ import math
 import statistics
 
 from drawing import choices, lines
-from entries import HALVES, OUT, ROOT, accuracies, entry, judged, percent, rounded, sets
+from entries import HALVES, OUT, ROOT, accuracies, entry, judged, paid, percent, rounded
 from stand_ins import OWN, behind, halves
 
 EPSILONS = (0.1, 0.3, 1, 3)
@@ -212,9 +212,7 @@ def where_queries_move(here, data, few, way, epsilon, number, attacked):
         return ["certify", "--model", model, "--norm", norm, "--input-radius", ",".join(map(str, radii)), "--queries", queries, *more]
     attacks = ["--attack", "margin,pgd,apgd" if norm == "l2" else "pgd,apgd,square", "--attack-steps", here.small(20, 2),
                "--attack-restarts", 1]
-    answers = here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
-                         ["train", "--data", data, "--out", run, "--ledger", ledger, *(config(configuration) if configuration else ()),
-                          *sets(own)],
+    answers = here.steps(*paid(data, own, *(config(configuration) if configuration else ()), number=number),
                          ["publish", "--run", run, "--ledger", ledger, "--out", model],
                          asked(RADII[norm], few if words else (data, ":test"), *words),
                          *([asked(ATTACKED[norm], few, *attacks)] if attacked and not words else [])).answers

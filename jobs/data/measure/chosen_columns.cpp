@@ -8,6 +8,7 @@
 
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
+#include "jobs/data/measure/cost.hpp"
 #include "jobs/data/measure/table_columns.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -16,8 +17,6 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 #include "models/certify/claims.hpp"
-#include "models/privacy/accountant/gaussian.hpp"
-#include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/measure/column_tree.hpp"
 #include "models/privacy/measure/constants.hpp"
 #include "models/privacy/measure/feature_selection.hpp"
@@ -153,12 +152,7 @@ FeatureLaw law_for(const ColumnChoice& choice, const FeatureRequest& request, co
                    delta = choice.delta ? decimal_value(*choice.delta, "--delta")
                                         : Rational(budget.delta - budget.delta_apart);
     if (!budget.gaussian && !budget.renyi_order) return FeatureLaw::within_epsilon(request, share * epsilon);
-    if (budget.renyi_order) {
-        const Rational rho = renyi_budget(*budget.renyi_order, epsilon, delta);
-        return FeatureLaw::within_mu_squared(request, share * 2 * rho / as_rational(*budget.renyi_order));
-    }
-    const Rational mu = gaussian_mu(epsilon, delta);
-    return FeatureLaw::within_mu_squared(request, share * mu * mu);
+    return FeatureLaw::within_mu_squared(request, share * mu_squared_of(budget, epsilon, delta));
 }
 
 double gap_of(const FeatureRequest& request, const FeatureLaw& law) {

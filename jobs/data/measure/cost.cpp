@@ -37,6 +37,13 @@ bool ranges_alone(const MeasureRequest& request) {
 
 }  // namespace
 
+Rational mu_squared_of(const Budget& budget, const Rational& epsilon, const Rational& delta) {
+    if (budget.renyi_order)
+        return 2 * renyi_budget(*budget.renyi_order, epsilon, delta) / as_rational(*budget.renyi_order);
+    const Rational mu = gaussian_mu(epsilon, delta);
+    return mu * mu;
+}
+
 Total total_of(const MeasureBudget& request, const Budget& budget, const std::string& ledger) {
     Total total{budget.epsilon, budget.gaussian ? Rational(budget.delta - budget.delta_apart) : budget.delta,
                 0};
@@ -48,14 +55,8 @@ Total total_of(const MeasureBudget& request, const Budget& budget, const std::st
                     "state public ranges and a public count, or open accounts with --budget-delta and "
                     "--composition gdp",
                     ledger);
-    if (budget.renyi_order) {
-        const Rational rho =
-            renyi_budget(*budget.renyi_order, total.epsilon, total.delta - budget.delta_apart);
-        total.mu_squared = std::max(Rational(0), Rational(2 * rho / as_rational(*budget.renyi_order)));
-    } else {
-        const Rational mu = gaussian_mu(total.epsilon, total.delta);
-        total.mu_squared = mu * mu;
-    }
+    const Rational delta = budget.renyi_order ? Rational(total.delta - budget.delta_apart) : total.delta;
+    total.mu_squared = std::max(Rational(0), mu_squared_of(budget, total.epsilon, delta));
     return total;
 }
 

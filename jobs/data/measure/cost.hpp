@@ -14,6 +14,9 @@ struct MeasureBudget {
     std::optional<double> share, epsilon, delta, names_delta;
 };
 
+/// mu^2 of the Gaussian mechanism that costs (epsilon, delta), as an account by renyi or gdp adds it.
+Rational mu_squared_of(const Budget& budget, const Rational& epsilon, const Rational& delta);
+
 /// What measuring and training may cost together.
 struct Total {
     Rational epsilon, delta;
