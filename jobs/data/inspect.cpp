@@ -82,7 +82,7 @@ std::string stored_type(const DatasetInfo& info) {
 const char* dealing_text(Dealt dealt) {
     switch (dealt) {
         case Dealt::no:
-            return "not this program";
+            return "whoever made the file";
         case Dealt::given:
             return "hash of the id";
         case Dealt::content:

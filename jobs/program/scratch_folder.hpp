@@ -4,7 +4,8 @@
 
 namespace holdfast {
 
-/// A folder of mode 0700 under $TMPDIR or /tmp, removed with all it holds. Error (output): it cannot be made.
+/// A folder of mode 0700, removed with all it holds: under $TMPDIR, else in memory (/dev/shm, where that has
+/// a gigabyte to spare), else under /tmp. Error (output): it cannot be made.
 class ScratchFolder {
   public:
     ScratchFolder();

@@ -54,21 +54,15 @@ class SampledPair {
     /// The greatest P(E) - growth Q(E) of any event E: the tails beyond the threshold.
     void profile(Bounds& result, const Bounds& growth) const {
         if (substitute_ && mpfr_cmp_ui(growth.lower.get(), 1) < 0) return swapped_profile(result, growth);
-        Bounds threshold, beyond_upper;  // the mass of N(0, sigma^2) there: from below it is asked for twice
-        BigFloat beyond_lower, other;
+        Bounds threshold, centred, other;
         set_threshold(threshold, growth);
-        set_normal_tail(beyond_lower.get(), threshold.lower, 0, MPFR_RNDU);
-        for (const mpfr_rnd_t rounding : both_ways)
-            set_normal_tail(beyond_upper.get(rounding), threshold.upper, 0, rounding);
+        set_normal_tail(centred, threshold, 0);
+        set_tail(result, threshold, 1, centred);
+        set_tail(other, threshold, substitute_ ? -1 : 0, centred);
         for (const mpfr_rnd_t rounding : both_ways) {
-            // From above: both ends on the safe side of the best threshold. From below: any threshold.
-            const bool up = rounding == MPFR_RNDU;
             const mpfr_rnd_t away = opposite(rounding);
-            set_tail(result.get(rounding), up ? threshold.lower : threshold.upper, 1,
-                     up ? beyond_lower.get() : beyond_upper.get(rounding), rounding);
-            set_tail(other.get(), threshold.upper, substitute_ ? -1 : 0, beyond_upper.get(away), away);
-            mpfr_mul(other.get(), other.get(), growth.get(away), away);
-            mpfr_sub(result.get(rounding), result.get(rounding), other.get(), rounding);
+            mpfr_mul(other.get(away), other.get(away), growth.get(away), away);
+            mpfr_sub(result.get(rounding), result.get(rounding), other.get(away), rounding);
         }
         mpfr_max(result.lower.get(), result.lower.get(), BigFloat().get(), MPFR_RNDD);
     }
@@ -120,23 +114,43 @@ class SampledPair {
     }
 
     /// The mass above x of (1-q) N(0, sigma^2) + q N(shift, sigma^2); centred: of the former alone.
-    void set_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_srcptr centred,
-                  mpfr_rnd_t rounding) const {
-        mpfr_set(result, centred, rounding);
-        if (shift == 0) return;
-        BigFloat shifted;
-        set_normal_tail(shifted.get(), x, shift, rounding);
-        mpfr_mul(result, result, stay_.get(rounding), rounding);
-        mpfr_mul(shifted.get(), shifted.get(), rate_.get(rounding), rounding);
-        mpfr_add(result, result, shifted.get(), rounding);
+    void set_tail(Bounds& result, const Bounds& x, long shift, const Bounds& centred) const {
+        Bounds shifted;
+        if (shift != 0) set_normal_tail(shifted, x, shift);
+        for (const mpfr_rnd_t rounding : both_ways) {
+            mpfr_ptr value = result.get(rounding), other = shifted.get(rounding);
+            mpfr_set(value, centred.get(rounding), rounding);
+            if (shift == 0) continue;
+            mpfr_mul(value, value, stay_.get(rounding), rounding);
+            mpfr_mul(other, other, rate_.get(rounding), rounding);
+            mpfr_add(value, value, other, rounding);
+        }
     }
 
-    void set_normal_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_rnd_t rounding) const {
-        const mpfr_rnd_t away = opposite(rounding);
-        mpfr_sub_si(result, x.get(), shift, away);
-        mpfr_div(result, result, scale_.get(mpfr_sgn(result) > 0 ? rounding : away), away);
-        mpfr_erfc(result, result, rounding);
-        mpfr_div_2ui(result, result, 1, rounding);
+    /// The mass of N(shift, sigma^2) above x, erfc((x - shift)/(sigma sqrt 2))/2: at the lower end rounded
+    /// up, and from below less what was rounded and twice the width, since erfc falls by less than 2 a unit.
+    /// erfc takes nearly all of the time.
+    void set_normal_tail(Bounds& result, const Bounds& x, long shift) const {
+        Bounds argument;
+        for (const mpfr_rnd_t rounding : both_ways) {
+            mpfr_ptr value = argument.get(rounding);
+            mpfr_sub_si(value, x.get(rounding), shift, rounding);
+            mpfr_div(value, value, scale_.get(mpfr_sgn(value) > 0 ? opposite(rounding) : rounding), rounding);
+        }
+        mpfr_erfc(result.upper.get(), argument.lower.get(), MPFR_RNDU);
+        if (mpfr_inf_p(argument.lower.get()) != 0) {
+            mpfr_erfc(result.lower.get(), argument.upper.get(), MPFR_RNDD);
+        } else {
+            BigFloat fall;
+            mpfr_sub(fall.get(), argument.upper.get(), argument.lower.get(), MPFR_RNDU);
+            mpfr_mul_2ui(fall.get(), fall.get(), 1, MPFR_RNDU);
+            mpfr_set(result.lower.get(), result.upper.get(), MPFR_RNDD);
+            mpfr_nextbelow(result.lower.get());
+            mpfr_sub(result.lower.get(), result.lower.get(), fall.get(), MPFR_RNDD);
+            mpfr_max(result.lower.get(), result.lower.get(), BigFloat().get(), MPFR_RNDD);
+        }
+        for (const mpfr_rnd_t rounding : both_ways)
+            mpfr_div_2ui(result.get(rounding), result.get(rounding), 1, rounding);
     }
 
     bool substitute_;

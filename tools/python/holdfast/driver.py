@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -114,7 +115,7 @@ def text(command: str, *words: object, folder: str | None = None) -> str:
     """What the same prints for people. A program that is stopped leaves its scratch files where they go with this call."""
     line = ["holdfast", command, *(str(word) for word in words), "--quiet"]
     with (
-        private_folder() as scratch,
+        private_folder(in_memory()) as scratch,
         subprocess.Popen(line, executable=program(), cwd=folder, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
     ):
         try:
@@ -142,10 +143,17 @@ def error_of(status: int, complaint: str) -> Error:
     return ERRORS.get(status, Error)(words or f"the program ended with {status}")
 
 
+def in_memory() -> str | None:
+    """Where the program's scratch files are not waited for, as in jobs/program/scratch_folder.cpp; None: in TMPDIR."""
+    memory = "/dev/shm"
+    fits = not os.environ.get("TMPDIR") and os.access(memory, os.W_OK | os.X_OK) and shutil.disk_usage(memory).free >= 1 << 30
+    return memory if fits else None
+
+
 @contextlib.contextmanager
-def private_folder() -> Iterator[str]:
-    """A folder for its owner alone (0700), in TMPDIR; removed with all that is in it."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+def private_folder(parent: str | None = None) -> Iterator[str]:
+    """A folder for its owner alone (0700), in TMPDIR or in this one; removed with all that is in it."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-", dir=parent) as folder:
         yield folder
 
 
