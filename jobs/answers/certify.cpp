@@ -218,6 +218,33 @@ std::string text_of_learnt(std::size_t removals) {
            "one row a person; there a larger l2, more epochs or a wider convex.box may help\n";
 }
 
+struct CertifiedTable {
+    nlohmann::json rows = nlohmann::json::array();
+    std::string text;
+};
+
+/// What fraction of the queries is certified against k changed records, from the first level on: by its
+/// member on average, and by the ensemble, where it has several.
+CertifiedTable certified_table(const FinishedRun& run, const Result& result, std::size_t first) {
+    const std::vector<std::int64_t> levels = shown_levels(run, result.members);
+    const auto most = static_cast<std::int64_t>(levels.size()) - 1;
+    const std::vector<double> member = certified_fractions(distance_counts(result.members, most));
+    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
+    const bool several = run.members() > 1;
+    CertifiedTable table;
+    table.text = printed("k        %s(of %zu queries)\n",
+                         several ? "by a member  by the ensemble  " : "certified  ", result.labels.size());
+    const std::size_t stride = std::max<std::size_t>(1, levels.size() / 10);
+    for (std::size_t level = first; level < levels.size(); ++level) {
+        table.rows.push_back(
+            {{"k", levels[level]}, {"member", member[level]}, {"ensemble", ensemble[level]}});
+        if (level % stride != 0 && level + 1 != levels.size()) continue;
+        table.text += printed("%-8lld %6.4f", static_cast<long long>(levels[level]), member[level]);
+        table.text += several ? printed("       %6.4f\n", ensemble[level]) : "\n";
+    }
+    return table;
+}
+
 void certify_job(const Context& context, const CertifyRequest& request) {
     // 1. The run and the queries.
     if (request.run.empty())
@@ -249,10 +276,7 @@ void certify_job(const Context& context, const CertifyRequest& request) {
         write_distances(run, queries, result);
     }
     const std::string digest = digest_of(result);
-    const std::vector<std::int64_t> levels = shown_levels(run, result.members);
-    const auto most = static_cast<std::int64_t>(levels.size()) - 1;
-    const std::vector<double> fractions = certified_fractions(distance_counts(result.members, most));
-    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
+    auto [rows, text] = certified_table(run, result, radius ? 1 : 0);  // 0: of a query that stays
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     if (learnt.value_or(0) > 0)
@@ -262,16 +286,6 @@ void certify_job(const Context& context, const CertifyRequest& request) {
                               "whichever h of them are removed: such distances are for their owner, and no "
                               "release rests on them"));
     if (radius) claim.combine(moved_claim(request.radius_text()));
-    nlohmann::json table = nlohmann::json::array();
-    std::string text =
-        "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
-    const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
-    for (std::size_t level = radius ? 1 : 0; level < fractions.size(); ++level) {  // 0: of a query that stays
-        table.push_back({{"k", levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
-        if (level % stride != 0 && level + 1 != fractions.size()) continue;
-        text += printed("%-8lld %6.4f   %6.4f\n", static_cast<long long>(levels[level]), fractions[level],
-                        ensemble[level]);
-    }
     if (learnt) text += text_of_learnt(*learnt);
     if (radius) text += "wherever a query moves within " + request.radius_text() + " of each feature, too\n";
     if (relaxed)
@@ -281,7 +295,7 @@ void certify_job(const Context& context, const CertifyRequest& request) {
         text += "by intervals: of this run linear relaxations prove no more\n";
     nlohmann::json object = {
         {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
-        {"certified", table},        {"digest", digest},         {"guarantee", claim.to_json()}};
+        {"certified", rows},         {"digest", digest},         {"guarantee", claim.to_json()}};
     if (radius) object["input_radius"] = *radius;
     if (learnt) object["influence_of"] = *learnt;
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);

@@ -191,7 +191,7 @@ refused 3 'from 1 to 32768' "$holdfast" import visits.csv --schema many.toml --o
 test_persons=$("$holdfast" inspect visits.h5:test | sed -n 's/ *persons *//p')
 for unit in vote mean; do
     "$holdfast" certify --run asked --queries visits.h5:test --answer $unit > said.txt || fail "not certified by $unit"
-    grep -q ", $test_persons queries" said.txt || fail "certify does not count persons by $unit: $(cat said.txt)"
+    grep -q "(of $test_persons queries)" said.txt || fail "certify does not count persons by $unit: $(cat said.txt)"
     "$holdfast" predict --model model.h5 visits.csv --answer $unit --out "$unit.csv" --quiet > /dev/null 2> err.txt || fail "no $unit: $(cat err.txt)"
 done
 "$holdfast" account --ledger asked.db --data visits.h5 --budget 40 --budget-delta 1e-4 > /dev/null || fail "no account"
@@ -208,7 +208,7 @@ refused 3 'whose rows they are' "$holdfast" certify --run asked --queries namele
 "$holdfast" train --data visits.h5 "${common[@]}" --out by-radius --set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5 > /dev/null || fail "not trained"
 for unit in vote mean; do
     "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > said.txt || fail "no $unit by radius"
-    grep -q ", $test_persons queries" said.txt || fail "certify by radius does not count persons by $unit: $(cat said.txt)"
+    grep -q "(of $test_persons queries)" said.txt || fail "certify by radius does not count persons by $unit: $(cat said.txt)"
     mpirun -n 3 "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > three.txt 2> err.txt || fail "no $unit on three ranks: $(cat err.txt)"
     cmp -s said.txt three.txt || fail "another $unit on three ranks"
 done
