@@ -1,12 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "kernels/ops/clip.hpp"
 
 namespace holdfast {
+
+/// 2^exponent, a normal number: a product with it is what std::ldexp gives, in a tenth of its time.
+constexpr double exact_power(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
 
 /// The grids of training.precision = "fixed". A product W z rounds its operands to public grids, each to the
 /// nearest point (to even of two equally near) and saturated; adds the products of integers exactly, in any
@@ -36,7 +42,7 @@ struct FixedGrid {
     static constexpr std::int32_t limit_of(int bits) { return bits == 8 ? 127 : 32639; }
     /// Of `value`, which is finite.
     std::int32_t units(double value) const {
-        const double scaled = std::ldexp(value, -exponent);
+        const double scaled = value * exact_power(-exponent);
         const double most = limit;
         return static_cast<std::int32_t>(std::nearbyint(std::clamp(scaled, -most, most)));
     }
@@ -64,7 +70,7 @@ constexpr std::size_t fixed_products = std::size_t{1} << 20;
 
 /// A sum of products in units of 2^exponent, rounded once.
 inline float fixed_value(std::int64_t sum, int exponent) {
-    return static_cast<float>(std::ldexp(static_cast<double>(sum), exponent));
+    return static_cast<float>(static_cast<double>(sum) * exact_power(exponent));
 }
 
 /// The grids of a factored clip: the units are powers of two such that each limit has as many bits as the
