@@ -147,7 +147,7 @@ def test_published_models_of_every_map_are_read():
     with h5py.File("maps.h5") as file:
         queries = file["x_test"][...]
     for name, settings in MAPS.items():
-        words = ["training.kind=noisy", "clip.kind=norm", "network.hidden=[3]", "training.epochs=2", *settings]
+        words = ["training.kind=noisy", "clip.kind=norm", "network.hidden=[12]", "training.epochs=2", *settings]
         run("train", *data, "--out", name, *(f"--set={word}" for word in words))
         run("publish", "--run", name, "--ledger", "maps.db", "--out", f"{name}.h5")
         model = models.read_model(f"{name}.h5")

@@ -181,9 +181,9 @@ PIXELS = {f"pixels, radius {radius:g}": ("private_mnist", "linf", {
     "training.momentum": 0.9, "training.learning_rate": 1, "robust.attack": "worst_case", "robust.input_radius": radius},
     ()) for radius in (0.025, 0.05)}
 # Of one radius of training there, and of what is as accurate without a move here.
-PROTOTYPE = {("mnist", 1, "scattering, radius 0.7"): (0.5, 0.753), ("mnist", 2, "scattering, radius 0.7"): (0.5, 0.761),
-             ("mnist", 3, "scattering, radius 0.7"): (0.5, 0.768), ("mnist", 1, "smoothed by 0.5"): (0.5, 0.713),
-             ("mnist", 2, "pixels, radius 0.05"): (0.025, 0.833)}  # tried by hand against the test records
+PROTOTYPE = {(1, "scattering, radius 0.7"): (0.5, 0.753), (2, "scattering, radius 0.7"): (0.5, 0.761),
+             (3, "scattering, radius 0.7"): (0.5, 0.768), (1, "smoothed by 0.5"): (0.5, 0.713),
+             (2, "pixels, radius 0.05"): (0.025, 0.833)}  # on MNIST, tried by hand against the test records
 
 
 def where_queries_move(here, data, few, way, epsilon, number, attacked):
@@ -221,36 +221,55 @@ def where_queries_move(here, data, few, way, epsilon, number, attacked):
             **{f"attacked at {row['radius']:g}": row["robust"] for answer in answers[4:] for row in answer["radii"]}}
 
 
-@entry("own", "Robust")
-def robust(here):
-    best = {}
-    for table in here.small(("mnist", "pneumoniamnist", "cifar10_10k"), ("pneumoniamnist",)):
-        data = here.imported(table, "--source-scaling", "public")
-        some = here.steps(["python", HALVES, "first", here.table(table), 1, here.small(500, 20), (OUT, "/some.h5")])
-        epsilons = here.small((1, 2, 3) if table == "mnist" else (1, 3), (3,))
-        for epsilon in epsilons:  # the first of the models of the least one are attacked
-            for name, way in here.small({**SCATTERED, **PIXELS, **SMOOTHED}, {
-                    name: (SCATTERED | PIXELS | SMOOTHED)[name] for name in ("scattering, radius 1", "pixels, radius 0.05", "smoothed by 0.5")}).items():
-                found = [where_queries_move(here, data, (some, "/some.h5:test"), way, epsilon, number,
-                                            number == 0 and epsilon == epsilons[0]) for number in range(here.small(3, 1))]
-                all_of = {key: [one[key] for one in found if key in one] for key in found[0]}
-                means = {key: statistics.mean(values) for key, values in all_of.items()}
-                errors = {f"error of {key}": statistics.stdev(values) / math.sqrt(len(values))
-                          for key, values in all_of.items() if len(values) > 1}
-                here.row(table=table, epsilon=epsilon, delta=1e-5, model=name, **means, **errors)
-                lines_of = best.setdefault((table, way[1], epsilon), {})
-                for kind, radii in (("certified", RADII[way[1]]), ("attacked", ATTACKED[way[1]])):
-                    if f"{kind} at {radii[0]:g}" in means:
-                        lines_of[f"{name}, {kind}"] = [(0, means["clean"]), *(
-                            (radius, means[f"{kind} at {radius:g}"]) for radius in radii)]
-    for (table, norm, epsilon), series in best.items():
+def means_of(found):
+    """({key: mean}, {"error of key": its standard error}) of rows that may lack some."""
+    values = {key: [one[key] for one in found if key in one] for key in found[0]}
+    return {key: statistics.mean(of) for key, of in values.items()}, {
+        f"error of {key}": statistics.stdev(of) / math.sqrt(len(of)) for key, of in values.items() if len(of) > 1}
+
+
+def robust(here, table, epsilons):
+    data = here.imported(table, "--source-scaling", "public")
+    some = here.steps(["python", HALVES, "first", here.table(table), 1, here.small(500, 20), (OUT, "/some.h5")])
+    curves = {}  # of {model: points} by the norm and epsilon
+    ways = {**SCATTERED, **PIXELS, **SMOOTHED}
+    epsilons = here.small(epsilons, epsilons[-1:])
+    for epsilon in epsilons:  # the first of the models of the least one are attacked
+        for name in here.small(ways, ("scattering, radius 1", "pixels, radius 0.05", "smoothed by 0.5")):
+            norm = ways[name][1]
+            means, errors = means_of([where_queries_move(here, data, (some, "/some.h5:test"), ways[name], epsilon, number,
+                                                         number == 0 and epsilon == epsilons[0])
+                                      for number in range(here.small(3, 1))])
+            here.row(table=table, epsilon=epsilon, delta=1e-5, model=name, **means, **errors)
+            for kind, radii in (("certified", RADII[norm]), ("attacked", ATTACKED[norm])):
+                if f"{kind} at {radii[0]:g}" in means:
+                    curves.setdefault((norm, epsilon), {})[f"{name}, {kind}"] = [(0, means["clean"]), *(
+                        (radius, means[f"{kind} at {radius:g}"]) for radius in radii)]
+    for (norm, epsilon), series in curves.items():
         here.draw(lines(f"{table}, epsilon {epsilon:g}, {norm}", "how far a query moves", "right", series))
-    found = {(row["table"], row["epsilon"], row["model"]): row for row in here.rows}
-    compared = [(*cell, radius, found[cell][f"certified at {radius:g}"], said) for cell, (radius, said) in PROTOTYPE.items()
-                if cell in found and not here.quick]
-    return judged(all(ours >= said - 0.01 for *_, ours, said in compared), "certified answers that are right: " + "; ".join(
-        f"{table} at epsilon {epsilon:g} within {radius:g} by {model} {ours:.3f}, a prototype {said:.3f}"
-        for table, epsilon, model, radius, ours, said in compared), stand_in=False)
+    return as_robust(here, table, data.answer["classes"]["test"].values())
+
+
+def as_robust(here, table, of_class):
+    """Not below the prototype, and at the greatest epsilon better than who always says the commonest class."""
+    found = {(row["epsilon"], row["model"]): row for row in here.rows}
+    compared = [(*cell, radius, found[cell][f"certified at {radius:g}"], said)
+                for cell, (radius, said) in PROTOTYPE.items() if cell in found] if table == "mnist" and not here.quick else []
+    least, best = f"certified at {RADII['l2'][0]:g}", {}
+    for row in here.rows:
+        best[row["epsilon"]] = max(best.get(row["epsilon"], 0), row.get(least, 0))
+    commonest = max(of_class) / sum(of_class)
+    return judged(all(ours >= said - 0.01 for *_, ours, said in compared) and best[max(best)] > commonest,
+                  f"{least} in l2 and right, at best: " + ", ".join(
+                      f"{share:.3f} at epsilon {epsilon:g}" for epsilon, share in best.items()) +
+                  f", where the commonest class is {commonest:.3f}" + "".join(
+                      f"; at epsilon {epsilon:g} within {radius:g} by {model} {ours:.3f}, a prototype {said:.3f}"
+                      for epsilon, model, radius, ours, said in compared), stand_in=False)
+
+
+for _item, _table, _epsilons in (("Robust MNIST", "mnist", (1, 2, 3)), ("Robust pneumonia", "pneumoniamnist", (1, 3)),
+                                 ("Robust CIFAR", "cifar10_10k", (1, 3))):
+    entry("own", _item)(lambda here, table=_table, epsilons=_epsilons: robust(here, table, epsilons))
 
 
 @entry("own", "Routes")
