@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "jobs/study/doctor/diagnosis.hpp"
 #include "kernels/cpu/fused_integers.hpp"
 #include "kernels/cpu/simd_target.hpp"
+#include "tests/support/variable.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -25,23 +25,6 @@ const Finding& find(const std::vector<Finding>& findings, const std::string& nam
     if (found == findings.end()) throw std::out_of_range("no finding named " + name);
     return *found;
 }
-
-/// Sets an environment variable for one test.
-class Variable {
-  public:
-    Variable(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
-        if (before_ != nullptr) kept_ = before_;
-        setenv(name, value.c_str(), 1);
-    }
-    ~Variable() { before_ == nullptr ? unsetenv(name_) : setenv(name_, kept_.c_str(), 1); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-  private:
-    const char* name_;
-    const char* before_;
-    std::string kept_;
-};
 
 TEST(Doctor, FindsTheArithmeticOfThisBuildSound) {
     for (const Finding& finding : check_arithmetic()) {

@@ -10,8 +10,10 @@
 
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/runs/finished_run.hpp"
+#include "jobs/program/scratch_folder.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/variable.hpp"
 
 namespace holdfast {
 namespace {
@@ -259,6 +261,30 @@ TEST_F(RunFolderTest, OnlyBoxesWantBoxes) {
         EXPECT_EQ(error.where(), path + "/boxes.h5");
     }
     EXPECT_NO_THROW(RunManifest::read(RunFolder::open(path)));
+}
+
+TEST(ScratchFolder, LiesInMemoryUnlessToldAndIsGoneWithWhatItHolds) {
+    const TemporaryFolder folder;
+    std::string made;
+    const auto parent = [&] {
+        const ScratchFolder scratch;
+        made = std::filesystem::path(scratch.file("x")).parent_path();
+        EXPECT_EQ(mode_of(made), 0700U);
+        std::filesystem::create_directories(scratch.file("run/members"));
+        return std::filesystem::path(made).parent_path().string();
+    };
+    {
+        const Variable told("TMPDIR", folder.path());
+        EXPECT_EQ(parent(), folder.path());
+    }
+    EXPECT_FALSE(std::filesystem::exists(made));
+    const Variable untold("TMPDIR", "");
+    std::error_code absent;
+    const std::uintmax_t available = std::filesystem::space("/dev/shm", absent).available;
+    EXPECT_EQ(parent(), !absent && available > 1 << 30 ? "/dev/shm" : "/tmp");
+    EXPECT_FALSE(std::filesystem::exists(made));
+    const Variable wrong("TMPDIR", folder.file("missing"));
+    EXPECT_EQ(code_of([] { ScratchFolder(); }), ExitCode::output);
 }
 
 }  // namespace
