@@ -58,7 +58,10 @@ class SampledPair {
         set_threshold(threshold, growth);
         set_normal_tail(centred, threshold, 0);
         set_tail(result, threshold, 1, centred);
-        set_tail(other, threshold, substitute_ ? -1 : 0, centred);
+        if (substitute_)
+            set_tail(other, threshold, -1, centred);
+        else
+            other.swap(centred);
         for (const mpfr_rnd_t rounding : both_ways) {
             const mpfr_rnd_t away = opposite(rounding);
             mpfr_mul(other.get(away), other.get(away), growth.get(away), away);
@@ -116,12 +119,10 @@ class SampledPair {
     /// The mass above x of (1-q) N(0, sigma^2) + q N(shift, sigma^2); centred: of the former alone.
     void set_tail(Bounds& result, const Bounds& x, long shift, const Bounds& centred) const {
         Bounds shifted;
-        if (shift != 0) set_normal_tail(shifted, x, shift);
+        set_normal_tail(shifted, x, shift);
         for (const mpfr_rnd_t rounding : both_ways) {
             mpfr_ptr value = result.get(rounding), other = shifted.get(rounding);
-            mpfr_set(value, centred.get(rounding), rounding);
-            if (shift == 0) continue;
-            mpfr_mul(value, value, stay_.get(rounding), rounding);
+            mpfr_mul(value, centred.get(rounding), stay_.get(rounding), rounding);
             mpfr_mul(other, other, rate_.get(rounding), rounding);
             mpfr_add(value, value, other, rounding);
         }
