@@ -87,10 +87,9 @@ void greatest_backward(const Pooling& pooling, std::size_t height, const Real* z
             const Real *most = greatest.data(), *value = z + tap;
             Real *open = left.data(), *to = d + tap;
             for (std::size_t r = 0; r < height; ++r) {
-                const Real shares[2] = {Real{0}, open[r]};  // no branch: nobody can foretell which tap it is
-                const Real share = shares[value[r] == most[r]];
+                const Real share = value[r] == most[r] ? open[r] : Real{0};
                 to[r] = to[r] + share;
-                open[r] = shares[1] - share;
+                open[r] = open[r] - share;
             }
         }
     }
@@ -165,11 +164,15 @@ void pool_backward(const Pooling& pooling, std::size_t height, BasicConstInterva
 template <typename Real>
 void gate(std::size_t values, BasicConstInterval<Real> z, BasicInterval<Real> d) {
     const Real zero{0};
+    if (d.is_point()) {
+        for (std::size_t i = 0; i < values; ++i) d.lower[i] = z.lower[i] > zero ? d.lower[i] : zero;
+        return;
+    }
     for (std::size_t i = 0; i < values; ++i) {
         const Real low = d.lower[i], high = d.upper[i];
         const bool surely = z.lower[i] > zero, possibly = z.upper[i] > zero;
         d.lower[i] = surely ? low : possibly ? std::min(low, zero) : zero;
-        if (!d.is_point()) d.upper[i] = surely ? high : possibly ? std::max(high, zero) : zero;
+        d.upper[i] = surely ? high : possibly ? std::max(high, zero) : zero;
     }
 }
 

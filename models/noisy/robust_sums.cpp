@@ -128,7 +128,6 @@ class RobustSums::Worker {
         std::size_t right = 0;
         SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(point_.step));
         for (const std::uint32_t row : rows) right += add_row(row, bits) ? 1 : 0;
-        if (!point_.centre.empty()) centre_gradient();
         clip();
         return 2 * right > rows.size();
     }
@@ -163,18 +162,15 @@ class RobustSums::Worker {
         for (std::size_t i = 0; i < x_.size(); ++i)
             gradient_[i] += weight * surrogate_.transform().apply<double>(x_[i]);
     }
-    /// From the derivative by the first layer's weights to that where it reads its inputs less the centre.
-    void centre_gradient() {
+    /// After the forward pass: the first layer's weights are learnt of what it reads, less the centre.
+    void centre_inputs() {
         const std::vector<double>& centre = point_.centre;
-        const std::size_t outputs = of_.plan_.network.layers().front().out;
-        for (std::size_t o = 0; o < outputs; ++o) {
-            double* const row = &gradient_[o * (centre.size() + 1)];
-            for (std::size_t i = 0; i < centre.size(); ++i) row[i] -= row[centre.size()] * centre[i];
-        }
+        for (std::size_t i = 0; i < centre.size(); ++i) pass_.values[0][i] -= centre[i];
     }
     void add_copies(std::size_t truth, std::uint64_t id, SecretStream& bits) {
         const RobustSettings& robust = settings_.robust;
         const bool attacked = attack_.name != "none";
+        if (robust.copies == 1 && robust.noise == 0 && !attacked) return add_pass(truth, 1);
         const auto copies = static_cast<double>(robust.copies);
         const double adversarial = attacked ? robust.weight / (1 + robust.weight) : 0;
         for (std::int64_t copy = 0; copy < robust.copies; ++copy) {
@@ -188,6 +184,11 @@ class RobustSums::Worker {
     }
     void add(const std::vector<double>& x, std::size_t truth, double weight) {
         surrogate_.forward(x, pass_);
+        add_pass(truth, weight);
+    }
+    /// Of what was last brought forward.
+    void add_pass(std::size_t truth, double weight) {
+        centre_inputs();
         if (evidence_.empty()) {
             cross_entropy_by_logits(pass_.logits, truth, by_logits_);
         } else {
@@ -204,6 +205,7 @@ class RobustSums::Worker {
             if (c != truth)
                 leads_[c] = pass_.logits[c] - pass_.logits[truth] + point_.gains[truth * classes + c];
         cross_entropy_by_logits(leads_, truth, by_logits_);
+        centre_inputs();
         const double* const values = pass_.values[0].data();
         double* const of_truth = &gradient_[truth * (columns + 1)];
         for (std::size_t c = 0; c < classes; ++c) {

@@ -48,6 +48,27 @@ Surrogate::Surrogate(const Network& network, Precision precision, const std::vec
     }
 }
 
+/// out [Count] from `first` on: as many sums, each in order, as stay in registers. Inputs of 0 add nothing.
+template <std::size_t Count>
+void Surrogate::Layer::add_inputs(std::size_t first, const std::vector<double>& x, double* result) const {
+    double sums[Count];
+    std::copy_n(&bias[first], Count, sums);
+    for (std::size_t i = 0; i < in; ++i) {
+        const double value = x[i], *weights = &by_input[i * out + first];
+        if (value == 0) continue;
+        for (std::size_t o = 0; o < Count; ++o) sums[o] += weights[o] * value;
+    }
+    std::copy_n(sums, Count, result + first);
+}
+
+void Surrogate::Layer::forward(const std::vector<double>& x, std::vector<double>& result) const {
+    result.resize(out);
+    std::size_t first = 0;
+    for (; first + 8 <= out; first += 8) add_inputs<8>(first, x, result.data());
+    for (; first + 2 <= out; first += 2) add_inputs<2>(first, x, result.data());
+    for (; first < out; ++first) add_inputs<1>(first, x, result.data());
+}
+
 void Surrogate::forward(std::span<const double> x, Pass& pass) const {
     pass.values.resize(layers_.size() + 1);
     pass.values[0].assign(x.begin(), x.end());
@@ -57,14 +78,8 @@ void Surrogate::forward(std::span<const double> x, Pass& pass) const {
     }
     for (double& value : pass.values[0]) value = transform_.apply<double>(value);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-        const Layer& layer = layers_[l];
         std::vector<double>& out = pass.values[l + 1];
-        out = layer.bias;
-        for (std::size_t i = 0; i < layer.in; ++i) {
-            const double value = pass.values[l][i], *weights = &layer.by_input[i * layer.out];
-            if (value == 0) continue;
-            for (std::size_t o = 0; o < layer.out; ++o) out[o] += weights[o] * value;
-        }
+        layers_[l].forward(pass.values[l], out);
         if (l + 1 == layers_.size()) break;
         for (double& value : out) value = std::max(value, 0.0);
     }

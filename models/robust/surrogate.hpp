@@ -50,6 +50,12 @@ class Surrogate {
     struct Layer {
         std::size_t in, out;
         std::vector<double> by_input, by_output, bias;  ///< weights [in, out] and [out, in]
+
+        void forward(const std::vector<double>& x, std::vector<double>& result) const;
+
+      private:
+        template <std::size_t Count>
+        void add_inputs(std::size_t first, const std::vector<double>& x, double* result) const;
     };
     void start(std::span<const double> by_logits, Pass& pass) const;
     void behind(std::size_t layer, Pass& pass) const;

@@ -36,21 +36,27 @@ for relation in add_remove substitute; do
     [ "$(digests 2 "$relation-reference" "${options[@]}" --set run.backend=reference)" = "$expected" ] || { echo "$relation: the reference backend differs"; exit 1; }
 
     # Stopped by a signal after its first checkpoints, resumed on three ranks, killed outright, resumed on one. The
-    # reference backend gives the same bytes slowly enough to be caught in the middle.
+    # reference backend gives the same bytes slowly enough to be caught in the middle, where SIGSTOP holds it.
     run="$relation-resumed"
     train=("$holdfast" train --data blobs.h5 --out "$run" --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2
            --set training.epochs=8 --set training.expected_records=3000 "${options[@]}" --set run.checkpoint_steps=1 --quiet)
     kept() { ls -d "$run"/members/members-* "$run"/checkpoints/*/[0-9]* 2> /dev/null | sort || true; }
-    until_kept_more_than() { until [ "$(kept)" != "$1" ]; do kill -0 $launcher || { echo "$relation: finished too early"; exit 1; }; sleep 0.01; done; }
+    ranks() { pgrep -P $launcher -x "$(basename "$holdfast" | cut -c1-15)"; }
+    held_with_more_than() {
+        until [ "$(kept)" != "$1" ]; do kill -0 $launcher || { echo "$relation: finished too early"; exit 1; }; sleep 0.01; done
+        kill -STOP $(ranks)
+        [ ! -e "$run/manifest.json" ] || { echo "$relation: finished before it was held"; exit 1; }
+    }
     mpirun -n 2 "${train[@]}" --set run.backend=reference > /dev/null 2> signal.log & launcher=$!
-    until_kept_more_than ""
-    kill -TERM $launcher
+    held_with_more_than ""
+    kill -TERM $(ranks) # waits for them, where mpirun would let them go on first
+    kill -CONT $(ranks)
     wait $launcher && { echo "$relation: a terminated run did not say so"; exit 1; }
-    [ ! -e "$run/manifest.json" ] || { echo "$relation: finished before it was stopped"; exit 1; }
+    [ ! -e "$run/manifest.json" ] || { echo "$relation: a terminated run went on to its end"; exit 1; }
     before=$(kept)
     mpirun -n 3 "${train[@]}" --set run.backend=reference --resume > /dev/null 2> kill.log & launcher=$!
-    until_kept_more_than "$before"
-    kill -KILL $(pgrep -P $launcher -x "$(basename "$holdfast" | cut -c1-15)")
+    held_with_more_than "$before"
+    kill -KILL $(ranks)
     wait $launcher && { echo "$relation: a killed run did not say so"; exit 1; }
     "${train[@]}" --resume > /dev/null
     [ "$(summary 1 "$run")" = "$expected" ] || { echo "$relation: the resumed run differs"; exit 1; }
