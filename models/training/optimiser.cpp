@@ -10,7 +10,7 @@ Factor factor_of(double value) {
     constexpr int significand_bits = UpdateLimits<64>::significand_bits,
                   greatest_shift = UpdateLimits<64>::greatest_shift;
     ensure(std::isfinite(value) && value >= 0, "a factor is finite and non-negative");
-    if (value == 0) return {0, 0};
+    if (value == 0) return {0, greatest_shift};
     int exponent = 0;
     const double fraction =
         std::frexp(value, &exponent);  // value = fraction 2^exponent, fraction in [1/2, 1)

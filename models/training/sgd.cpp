@@ -4,6 +4,7 @@
 #include "kernels/base/error.hpp"
 #include "models/training/l1_penalty.hpp"
 #include "models/training/optimiser.hpp"
+#include "models/training/update_lanes.hpp"
 
 namespace holdfast {
 namespace {
@@ -28,7 +29,9 @@ class Sgd final : public Optimiser {
                 std::span<const std::int64_t> sums) const override {
         const Factor gradient = gradient_factor(step, normaliser), decay = decay_factor(step);
         const std::int64_t threshold = l1_.threshold(step);
-        for (std::size_t p = 0; p < end.parameters.size(); ++p)
+        const std::size_t done = update_lanes(decay, gradient, threshold, end.parameters.data(), sums.data(),
+                                              end.parameters.size());
+        for (std::size_t p = done; p < end.parameters.size(); ++p)
             end.parameters[p] = thresholded(updated(decay, gradient, end.parameters[p], sums[p]), threshold);
     }
 

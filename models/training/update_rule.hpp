@@ -67,6 +67,9 @@ class BasicFactor {
     /// 0 <= significand < 2^significand_bits, 0 <= shift <= greatest_shift.
     constexpr BasicFactor(std::int64_t significand, int shift) : significand_(significand), shift_(shift) {}
 
+    std::int64_t significand() const { return significand_; }
+    int shift() const { return shift_; }
+
     std::int64_t apply(std::int64_t units) const {  ///< floor(value * units + 1/2)
         return rounded(units, shift_ == 0 ? 0 : WideInteger{1} << (shift_ - 1));
     }
@@ -101,11 +104,13 @@ std::int64_t decayed(const BasicFactor<bits>& decay, std::int64_t parameter) {
     return parameter - decay.apply(parameter);
 }
 
-/// The parameter after a step: non-decreasing in it, non-increasing in the sum.
+/// The parameter after a step: non-decreasing in it, non-increasing in the sum. What decay leaves is within L
+/// (lemma 6), what is taken from it below 4 L: an integer holds the difference.
 template <int bits>
 std::int64_t updated(const BasicFactor<bits>& decay, const BasicFactor<bits>& gradient,
                      std::int64_t parameter, std::int64_t sum) {
-    return within_limit<bits>(WideInteger{decayed(decay, parameter)} - gradient.apply(sum));
+    constexpr std::int64_t limit = UpdateLimits<bits>::parameter;
+    return std::clamp(decayed(decay, parameter) - gradient.apply(sum), -limit, limit);
 }
 
 /// Lemma 8: what an l1 penalty leaves.

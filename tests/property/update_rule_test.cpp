@@ -13,6 +13,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/training/optimiser.hpp"
+#include "models/training/update_lanes.hpp"
 #include "models/training/update_rule.hpp"
 
 namespace holdfast {
@@ -313,6 +314,42 @@ TEST(CoreAndRadius, IsAttained) {
     EXPECT_EQ(updated(half, one, 3, -3) - updated(half, one, 0, 0), 3 - 1 + 2);  // saturated: 4 at most
     EXPECT_EQ(decayed(BasicFactor<bits>(1, 2), 1), 1);                           // 1/4 + 1/2 rounds down
     EXPECT_EQ(decayed(half, 3), 3 - 2);                                          // 3/2 + 1/2 rounds up
+}
+
+/// Of any size below 2^bits, one in eight at an end.
+std::int64_t any_integer(std::mt19937_64& engine, int bits) {
+    const std::int64_t end = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
+    const auto value = static_cast<std::int64_t>(engine()) >> (63 - bits + engine() % (bits + 1));
+    return engine() % 8 > 0 ? value : engine() % 2 > 0 ? end : -end - 1;
+}
+
+// Where the processor has them; else nothing is done in lanes.
+TEST(UpdateLanes, DoWhatTheRuleDoes) {
+    constexpr std::size_t count = 19;
+    std::mt19937_64 engine(7);
+    std::int64_t done = 0;
+    for (int draw = 0; draw < 100000; ++draw) {
+        const int shift = static_cast<int>(engine() % 126), other_shift = static_cast<int>(engine() % 126);
+        const std::int64_t whole = std::int64_t{1} << std::min(shift, 62),
+                           decay = std::min(std::abs(any_integer(engine, 62)), whole) >> (shift >= 62),
+                           gradient = std::abs(any_integer(engine, 62)) >> 1,
+                           threshold = engine() % 2 > 0 ? 0 : std::abs(any_integer(engine, 60));
+        std::int64_t parameters[count], sums[count], expected[count];
+        for (std::size_t p = 0; p < count; ++p) {
+            expected[p] = parameters[p] =
+                std::clamp(any_integer(engine, 60) + 1, -parameter_limit_units, parameter_limit_units);
+            sums[p] = any_integer(engine, 63);
+        }
+        const Factor decays(decay, shift), moves(gradient, other_shift);
+        const std::size_t lanes = update_lanes(decays, moves, threshold, parameters, sums, count);
+        for (std::size_t p = 0; p < lanes; ++p)
+            expected[p] = thresholded(updated(decays, moves, expected[p], sums[p]), threshold);
+        for (std::size_t p = 0; p < count; ++p)
+            ASSERT_EQ(parameters[p], expected[p])
+                << decay << " / 2^" << shift << ", " << gradient << " / 2^" << other_shift << ", " << sums[p];
+        done += static_cast<std::int64_t>(lanes);
+    }
+    report("updates in lanes", 64, done);
 }
 
 /// Two runs of one parameter with a velocity, of which the second's sums differ where a record acts.
