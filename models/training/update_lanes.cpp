@@ -12,10 +12,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 #if HWY_TARGET <= HWY_AVX3
 
+namespace hn = hwy::HWY_NAMESPACE;
 using Integers = hn::ScalableTag<std::int64_t>;
 using Bits = hn::RebindToUnsigned<Integers>;
 using Integer = hn::Vec<Integers>;

@@ -355,8 +355,8 @@ TEST(UpdateLanes, DoWhatTheRuleDoes) {
 /// Two runs of one parameter with a velocity, of which the second's sums differ where a record acts.
 struct MomentumPair {
     std::int64_t velocity, other_velocity, theta, other_theta;
-    bool acted;  // in this epoch
-    auto operator<=>(const MomentumPair&) const = default;
+    bool acted;                                             // in this epoch
+    auto operator<=>(const MomentumPair&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 /// Every schedule of a record over two epochs of two steps, from every start and with every sum: the number
@@ -465,8 +465,8 @@ TEST(Momentum, RadiusIsReachedByTheFirstStepOfAnEpoch) {
 /// Two runs of averaged momentum, of which the second's sums differ where records act.
 struct AveragedPair {
     std::int64_t theta, z, other_theta, other_z;
-    unsigned acted;  // in this epoch
-    auto operator<=>(const AveragedPair&) const = default;
+    unsigned acted;                                         // in this epoch
+    auto operator<=>(const AveragedPair&) const = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 struct AveragedStep {
