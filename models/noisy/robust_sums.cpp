@@ -143,7 +143,7 @@ class RobustSums::Worker {
             const std::size_t classes = of_.records_.evidence_classes();
             evidence_ = std::span(of_.records_.evidence).subspan(row * classes, classes);
         }
-        surrogate_.forward(x_, pass_);
+        forward(x_);
         const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
         const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
         if (point_.measures) {
@@ -162,8 +162,9 @@ class RobustSums::Worker {
         for (std::size_t i = 0; i < x_.size(); ++i)
             gradient_[i] += weight * surrogate_.transform().apply<double>(x_[i]);
     }
-    /// After the forward pass: the first layer's weights are learnt of what it reads, less the centre.
-    void centre_inputs() {
+    /// The first layer's weights are learnt of what it reads, less the centre.
+    void forward(const std::vector<double>& x) {
+        surrogate_.forward(x, pass_);
         const std::vector<double>& centre = point_.centre;
         for (std::size_t i = 0; i < centre.size(); ++i) pass_.values[0][i] -= centre[i];
     }
@@ -183,12 +184,11 @@ class RobustSums::Worker {
         }
     }
     void add(const std::vector<double>& x, std::size_t truth, double weight) {
-        surrogate_.forward(x, pass_);
+        forward(x);
         add_pass(truth, weight);
     }
     /// Of what was last brought forward.
     void add_pass(std::size_t truth, double weight) {
-        centre_inputs();
         if (evidence_.empty()) {
             cross_entropy_by_logits(pass_.logits, truth, by_logits_);
         } else {
@@ -205,7 +205,6 @@ class RobustSums::Worker {
             if (c != truth)
                 leads_[c] = pass_.logits[c] - pass_.logits[truth] + point_.gains[truth * classes + c];
         cross_entropy_by_logits(leads_, truth, by_logits_);
-        centre_inputs();
         const double* const values = pass_.values[0].data();
         double* const of_truth = &gradient_[truth * (columns + 1)];
         for (std::size_t c = 0; c < classes; ++c) {
