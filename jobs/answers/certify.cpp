@@ -14,6 +14,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/answers/certify/model.hpp"
+#include "jobs/answers/moved_queries.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
@@ -34,8 +35,6 @@ struct CertifyRequest {
     std::uint64_t attack_steps = 40, attack_restarts = 2;
     Smoothing smoothing;
     std::string service_key;
-
-    std::string radius_text() const { return printed("%g", input_radius.front()); }
 };
 
 struct Result {
@@ -166,41 +165,26 @@ std::string next_of(const CertifyRequest& request, const FinishedRun& run) {
 }
 
 /// How far queries may move, if it is said: the distances are then those of queries that do.
-std::optional<double> radius_of(const CertifyRequest& request, const FinishedRun& run) {
-    if (request.input_radius.empty()) return std::nullopt;
-    const auto refuse = [](const std::string& message, const std::string& hint) {
-        throw Error(ExitCode::usage, message, hint, "--input-radius");
+std::optional<MovedQueries> moved_by(const CertifyRequest& request, const FinishedRun& run) {
+    const auto refuse = [&](bool given, const char* message, const char* hint) {
+        if (given && !request.input_radius.empty())
+            throw Error(ExitCode::usage, message, hint, "--input-radius");
     };
-    const double radius = request.input_radius.front();
-    if (request.input_radius.size() > 1 || !(radius > 0) || !std::isfinite(radius))
-        refuse("of a run one radius is asked at a time, a number above 0", "give one, as --input-radius .01");
-    if (run.network.is_regression()) refuse("a regression has no label that could change", "leave it out");
-    if (request.bounds != "interval") refuse("no relaxation bounds a query that moves", "leave --bounds out");
-    if (request.answer != "row")
-        refuse("answers of persons are not certified where rows move", "leave --answer out");
-    if (run.members() > 1 && run.aggregation() != Aggregation::stable)
-        refuse("the published aggregation says nothing of queries that move",
-               "train with ensemble.aggregate = \"stable\"");
-    run.certificate->set_input_radius(radius);
-    return radius;
-}
-
-/// Of both promises at once.
-Guarantee moved_claim(const std::string& radius) {
-    return Guarantee::proved("where h is 1 or more the label is that of every input within " + radius +
-                             " of the query, too, feature by feature in units of the features (of a column "
-                             "that a schema scales: of its range), whichever of these datasets was trained "
-                             "on");
+    refuse(request.bounds != "interval", "no relaxation bounds a query that moves", "leave --bounds out");
+    refuse(request.answer != "row", "answers of persons are not certified where rows move",
+           "leave --answer out");
+    return move_queries(run, request.input_radius, request.norm);
 }
 
 /// Of how many removals the records that the run was trained on prove something, if they are named.
 std::optional<std::size_t> learnt_from(const CertifyRequest& request, const FinishedRun& run) {
     if (request.data.empty()) return std::nullopt;
     if (!run.certificate->learns_from_records())
-        throw Error(
-            ExitCode::usage, "the records prove nothing more of this run",
-            "leave it out: it is for training.kind = \"convex\" and certificate.relation = \"remove\"",
-            "--data");
+        throw Error(ExitCode::usage, "the records prove nothing more of this run",
+                    "leave it out: it is for training.kind = \"convex\", certificate.relation = \"remove\" "
+                    "and queries "
+                    "that stay",
+                    "--data");
     if (request.answer == "mean")
         throw Error(ExitCode::usage, "means of rows are certified without the records",
                     "leave --data or --answer out", "--data");
@@ -255,7 +239,7 @@ void certify_job(const Context& context, const CertifyRequest& request) {
                     "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
     const Questions questions = read_questions(context, run.form(), request.queries, request.answer);
-    const std::optional<double> radius = radius_of(request, run);
+    const std::optional<MovedQueries> moved = moved_by(request, run);
     const std::optional<std::size_t> learnt = learnt_from(request, run);
     if (run.network.is_regression()) return certify_regression(context, run, questions);
     const Records queries = questions.answered();
@@ -276,7 +260,7 @@ void certify_job(const Context& context, const CertifyRequest& request) {
         write_distances(run, queries, result);
     }
     const std::string digest = digest_of(result);
-    auto [rows, text] = certified_table(run, result, radius ? 1 : 0);  // 0: of a query that stays
+    auto [rows, text] = certified_table(run, result, moved ? 1 : 0);  // 0: of a query that stays
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     if (learnt.value_or(0) > 0)
@@ -285,9 +269,9 @@ void certify_job(const Context& context, const CertifyRequest& request) {
                               "distance h keeps its label "
                               "whichever h of them are removed: such distances are for their owner, and no "
                               "release rests on them"));
-    if (radius) claim.combine(moved_claim(request.radius_text()));
+    if (moved) claim.combine(moved->claim());
     if (learnt) text += text_of_learnt(*learnt);
-    if (radius) text += "wherever a query moves within " + request.radius_text() + " of each feature, too\n";
+    if (moved) text += "wherever a query moves within " + moved->text() + ", too\n";
     if (relaxed)
         text +=
             "by intervals or linear relaxations, whichever prove more; a release counts by intervals alone\n";
@@ -296,7 +280,10 @@ void certify_job(const Context& context, const CertifyRequest& request) {
     nlohmann::json object = {
         {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
         {"certified", rows},         {"digest", digest},         {"guarantee", claim.to_json()}};
-    if (radius) object["input_radius"] = *radius;
+    if (moved) {
+        object["input_radius"] = moved->radius;
+        object["norm"] = request.norm;
+    }
     if (learnt) object["influence_of"] = *learnt;
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
@@ -333,19 +320,21 @@ Run declare_certify(const Command& command) {
             "hidden layers or more, for the owner")
         .show_default();
     model.excludes(command.option("--bounds"));
-    command
-        .add_option("--input-radius", request->input_radius,
-                    "How far a query may move, in the units of its features: of a model one or several, as "
-                    ".01,.02; of a run with boxes one, and distances then hold for records that change and a "
-                    "query that moves at once")
-        .separated_by(',');
+    const Argument radius =
+        command
+            .add_option(
+                "--input-radius", request->input_radius,
+                "How far a query may move, in the units of its features: of a model one or several, as "
+                ".01,.02; of a run with boxes, or a convex one, one radius, and distances then hold for "
+                "records that change and a query that moves at once")
+            .separated_by(',');
     command
         .add_option(
             "--norm", request->norm,
-            "linf: every feature by as much, of any network; l2: the length of all, of models without "
-            "hidden layers; of a smoothed model these and l1, the sum of all")
+            "linf: every feature by as much, of any network and of boxes; l2: the length of all, of models "
+            "without hidden layers and of convex runs; of a smoothed model these and l1, the sum of all")
         .show_default()
-        .needs(model);
+        .needs(radius);
     const Argument attack =
         command
             .add_option(

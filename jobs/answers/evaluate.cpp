@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "jobs/answers/evaluate/budget_routes.hpp"
 #include "jobs/answers/evaluate/certified_losses.hpp"
@@ -14,6 +15,7 @@
 #include "jobs/answers/evaluate/pate_costs.hpp"
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
 #include "jobs/answers/evaluate/published.hpp"
+#include "jobs/answers/moved_queries.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
@@ -41,6 +43,7 @@ struct EvaluateRequest {
     bool losses = false;
     std::vector<std::string> attacks;
     std::vector<double> radii;
+    std::string norm = "linf";
 };
 
 /// The deltas at which a mechanism is shown: those it can take.
@@ -66,24 +69,38 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
     return claim_about_labels(claim, mechanism.guarantee(name_of(relation)));
 }
 
-nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,
-                                  const EvidenceTable& ensemble_evidence, const EvaluateRequest& request) {
+/// What a mechanism may see of each query, by a member and by the ensemble. Truth must outlive it.
+struct Evidences {
+    EvidenceTable single, ensemble;
+
+    Evidences(const FinishedRun& run, const std::vector<Certificates>& members,
+              const std::vector<Evidence>& of_ensemble, const std::vector<std::int32_t>& truth)
+        : single(single_evidence(run, members, truth)), ensemble(static_cast<int>(run.classes()), truth) {
+        ensemble.add_model(of_ensemble);
+    }
+};
+
+/// moved: of queries that do, at least.
+nlohmann::json private_accuracies(const FinishedRun& run, const Evidences& evidences,
+                                  const EvaluateRequest& request, bool moved = false) {
     nlohmann::json rows = nlohmann::json::array();
     if (!run.certificate->by_answers() || request.epsilons.empty()) return rows;
     for (const MechanismInfo& info : mechanism_table()) {
+        if (moved && (info.needs_votes || info.needs_sparse_levels || !info.releasable())) continue;
         for (const double delta : deltas_of(info, request.delta)) {
             for (const bool ensemble : {false, true}) {
                 if (misfit(info, available_evidence(run, ensemble))) continue;
                 nlohmann::json accuracies = nlohmann::json::array();
                 std::optional<Guarantee> claim;
-                const EvidenceTable& evidence = ensemble ? ensemble_evidence : single;
+                const EvidenceTable& evidence = ensemble ? evidences.ensemble : evidences.single;
                 const std::int64_t cap =
                     info.needs_sparse_levels ? distance_cap(run, ensemble) : evidence.farthest();
                 for (const double epsilon : request.epsilons) {
                     const Mechanism mechanism(info.name, {epsilon, delta, static_cast<int>(run.classes()),
                                                           cap, ensemble ? run.settings.ensemble.members : 0});
                     if (!claim) claim = guarantee_of(mechanism, run, ensemble);
-                    accuracies.push_back(expected_accuracy(mechanism, evidence));
+                    accuracies.push_back(moved ? assured_accuracy(mechanism, evidence)
+                                               : expected_accuracy(mechanism, evidence));
                 }
                 rows.push_back({{"mechanism", info.name},
                                 {"delta", delta},
@@ -96,6 +113,34 @@ nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& s
     return rows;
 }
 
+/// The run with queries that move, if it is said how far: the same wherever they do.
+class MovedRun {
+  public:
+    static std::optional<MovedRun> open(const EvaluateRequest& request) {
+        if (request.radii.empty()) return std::nullopt;
+        if (request.epsilons.empty())
+            throw Error(ExitCode::usage, "what an answer costs is not said", "give one or more, as 0.1,1",
+                        "--epsilon");
+        return MovedRun(request);
+    }
+    nlohmann::json accuracies(const Context& context, const Records& data,
+                              const EvaluateRequest& request) const {
+        const std::vector<Certificates> members = certify_members(context, run_, data, Asker::owner);
+        const Evidences evidences(run_, members, ensemble_evidence(run_, members), data.labels);
+        return {{"input_radius", moved_.radius},
+                {"norm", request.norm},
+                {"within", moved_.text()},
+                {"private_accuracy", private_accuracies(run_, evidences, request, true)}};
+    }
+
+  private:
+    explicit MovedRun(const EvaluateRequest& request)
+        : run_(FinishedRun::open(request.run)), moved_(*move_queries(run_, request.radii, request.norm)) {}
+
+    FinishedRun run_;
+    MovedQueries moved_;
+};
+
 nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
     std::map<std::int64_t, std::int64_t> counts;
     for (const std::int64_t distance : distances) ++counts[distance];
@@ -105,6 +150,23 @@ nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
         sizes.push_back(count);
     }
     return {{"value", values}, {"count", sizes}};
+}
+
+std::string accuracy_lines(const nlohmann::json& result, const nlohmann::json& rows) {
+    std::string text;
+    for (const auto& row : rows) {
+        // An ensemble of one is the single model, unless its vote is what is noised.
+        if (result["members"] == 1 && row["setting"] == "ensemble" &&
+            !mechanism_info(row["mechanism"]).needs_votes)
+            continue;
+        const double delta = row["delta"];
+        std::string name = row["mechanism"];
+        if (delta > 0) name += printed(" (delta %g)", delta);
+        text += printed("%-31s%-10s", name.c_str(), row["setting"].get<std::string>().c_str());
+        for (const double accuracy : row["accuracy"]) text += printed("%-11.4f", accuracy);
+        text += "\n";
+    }
+    return text;
 }
 
 std::string table_of(const nlohmann::json& result, const FinishedRun& run) {
@@ -119,18 +181,10 @@ std::string table_of(const nlohmann::json& result, const FinishedRun& run) {
         for (const double epsilon : result["epsilons"]) text += printed("eps %-7g", epsilon);
         text += "\n";
     }
-    for (const auto& row : result["private_accuracy"]) {
-        // An ensemble of one is the single model, unless its vote is what is noised.
-        if (result["members"] == 1 && row["setting"] == "ensemble" &&
-            !mechanism_info(row["mechanism"]).needs_votes)
-            continue;
-        const double delta = row["delta"];
-        std::string name = row["mechanism"];
-        if (delta > 0) name += printed(" (delta %g)", delta);
-        text += printed("%-31s%-10s", name.c_str(), row["setting"].get<std::string>().c_str());
-        for (const double accuracy : row["accuracy"]) text += printed("%-11.4f", accuracy);
-        text += "\n";
-    }
+    text += accuracy_lines(result, result["private_accuracy"]);
+    if (result.contains("moved"))
+        text += "wherever queries move within " + result["moved"]["within"].get<std::string>() +
+                ", at least\n" + accuracy_lines(result, result["moved"]["private_accuracy"]);
     text += pate_lines(result["pate"]);
     text += printed("nominal accuracy  single %.4f  ensemble %.4f\n",
                     result["accuracy"]["single"].get<double>(), result["accuracy"]["ensemble"].get<double>());
@@ -175,16 +229,18 @@ void refuse_boxes_options(const EvaluateRequest& request, const std::string& wha
 
 /// Of attacks that are measured as they are published.
 void refuse_attacks(const EvaluateRequest& request) {
-    if (!request.attacks.empty() || !request.radii.empty())
+    if (!request.attacks.empty())
         throw Error(ExitCode::usage, "attacks are measured here of training.kind = \"dpal\" alone",
-                    "of a model: holdfast certify --model M --attack",
-                    request.attacks.empty() ? "--input-radius" : "--attack");
+                    "of a model: holdfast certify --model M --attack", "--attack");
 }
 
 /// Of a fleet: what every network answers alike.
 void evaluate_networks(const Context& context, const EvaluateRequest& request) {
     refuse_boxes_options(request, "a leave-one-out fleet");
     refuse_attacks(request);
+    if (!request.radii.empty())
+        throw Error(ExitCode::usage, "not of a leave-one-out fleet", "leave it out, or name a run of boxes",
+                    "--input-radius");
     evaluate_fleet(context, {request.run, request.data, request.epsilons});
 }
 
@@ -201,6 +257,7 @@ void evaluate(const Context& context, const EvaluateRequest& request) {
         return evaluate_published(context, run, {request.data, request.attacks, request.radii});
     }
     refuse_attacks(request);
+    const std::optional<MovedRun> moved = MovedRun::open(request);
     if (run.network.is_regression()) return evaluate_regression(context, request, run);
     if (request.poisoning && run.members() < 2)
         throw Error(ExitCode::usage, "votes are counted of an ensemble, and this run has one member",
@@ -215,9 +272,7 @@ void evaluate(const Context& context, const EvaluateRequest& request) {
     // 2. Certificates, and from them what a mechanism may see of each query.
     const std::vector<Certificates> members = certify_members(context, run, data, Asker::owner);
     const std::vector<Evidence> ensemble = ensemble_evidence(run, members);
-    const EvidenceTable single = single_evidence(run, members, data.labels);
-    EvidenceTable together(static_cast<int>(run.classes()), data.labels);
-    together.add_model(ensemble);
+    const Evidences evidences(run, members, ensemble, data.labels);
 
     double single_accuracy = 0;
     for (const Certificates& member : members)
@@ -253,12 +308,13 @@ void evaluate(const Context& context, const EvaluateRequest& request) {
             {"fraction", certified_fractions(distance_counts(ensemble_distances, farthest))}}}}},
         {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
         {"epsilons", request.epsilons},
-        {"private_accuracy", private_accuracies(run, single, together, request)},
+        {"private_accuracy", private_accuracies(run, evidences, request)},
         {"pate", pate_costs(ensemble, request.epsilons,
                             {0, request.delta, static_cast<int>(run.classes()), distance_cap(run, true),
                              run.settings.ensemble.members})},
         {"guarantee", run.certificate->claim().to_json()}};
-    if (budget) result["budget"] = budget_routes(run, single, together, data, *budget);
+    if (moved) result["moved"] = moved->accuracies(context, data, request);
+    if (budget) result["budget"] = budget_routes(run, evidences.single, evidences.ensemble, data, *budget);
     if (request.poisoning) result["poisoning"] = poisoned_votes(context, run, members, data);
     if (request.losses)
         result["certified_loss"] =
@@ -306,14 +362,22 @@ Run declare_evaluate(const Command& command) {
         "--poisoning", request->poisoning,
         "Of an ensemble: how many answers stay right on every dataset so many records away, by counting "
         "votes alone, with the members' certificates, and by a run-off election");
+    const Argument radius =
+        command
+            .add_option(
+                "--input-radius", request->radii,
+                "How far queries may move, in units of the features: with --epsilon, how often an answer "
+                "is right at least, wherever they do; of boxes and of convex runs one radius. Of "
+                "training.kind = \"dpal\" how far attacks of l-infinity move each feature, one or several")
+            .separated_by(',');
     command
-        .add_option("--input-radius", request->radii,
-                    "Of training.kind = \"dpal\": how far attacks of l-infinity move each feature, a "
-                    "comma-separated list, in units of the features")
-        .separated_by(',');
+        .add_option("--norm", request->norm,
+                    "linf: every feature by as much, of boxes; l2: the length of all, of convex runs")
+        .show_default()
+        .needs(radius);
     command
         .add_option("--attack", request->attacks,
-                    "Likewise: any of fgsm, ifgsm, mim, pgd, in place of them all")
+                    "Of training.kind = \"dpal\": any of fgsm, ifgsm, mim, pgd, in place of them all")
         .separated_by(',');
     command.add_footer(
         "Of a leave-one-out fleet: how many queries all networks answer alike, and of how many the bound of "

@@ -33,7 +33,10 @@ class BoxesCertificate final : public Certificate {
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return settings_.certificate.product.exact(); }
 
-    void set_input_radius(double radius) override {
+    void set_input_radius(double radius, Norm norm) override {
+        if (norm != Norm::linf)
+            throw Error(ExitCode::usage, "over boxes queries move feature by feature", "give --norm linf",
+                        "--norm");
         if (!features_.is_identity())
             throw Error(ExitCode::usage, "queries that move are bounded through no map of features",
                         "train with features.map = \"none\" and features.norm_limit = 0", "--input-radius");

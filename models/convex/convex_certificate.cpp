@@ -37,9 +37,18 @@ class ConvexCertificate final : public Certificate {
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return true; }
 
-    bool learns_from_records() const override { return removals(); }
+    void set_input_radius(double radius, Norm norm) override {
+        if (norm != Norm::l2)
+            throw Error(ExitCode::usage, "of a convex run queries move in l2", "give --norm l2", "--norm");
+        distances_.move_queries(radius, features_);
+        moves_ = true;
+    }
+    bool moves_queries() const override { return moves_; }
+
+    // Of queries that stay.
+    bool learns_from_records() const override { return removals() && !moves_; }
     std::size_t set_records(std::size_t member, const Records& records, std::size_t most) override {
-        if (!removals() || !Influences::cover(settings_, network_, records)) return 0;
+        if (!learns_from_records() || !Influences::cover(settings_, network_, records)) return 0;
         influences_.resize(points_.members());
         influences_[member].emplace(settings_, features_, network_, records, point_of(member, 0).parameters,
                                     std::min(most, levels_.size() - 1));
@@ -92,6 +101,7 @@ class ConvexCertificate final : public Certificate {
     FeatureMap features_;
     Network network_;
     ConvexDistances distances_;
+    bool moves_ = false;
     std::vector<std::int64_t> levels_;
     std::string backend_;
     BoxesReader points_;

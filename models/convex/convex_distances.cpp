@@ -8,6 +8,7 @@
 #include "models/certify/margins.hpp"
 #include "models/certify/person_answers.hpp"
 #include "models/convex/mapped_length.hpp"
+#include "models/robust/linear_moves.hpp"
 
 namespace holdfast {
 namespace {
@@ -19,18 +20,46 @@ constexpr double underflow = 0x1p-900;
 /// What grid and quotient of a mean's gap may differ by, in both runs together: 4 2^-27, and less than 2^-29.
 constexpr double grid_of_means = 0x1p-24;
 
+/// Of one query and each class: by how much the label leads it, and by how much the class that leads it most.
+template <typename Score>
+struct Leads {
+    std::size_t label;
+    std::vector<Score> of_label, greatest;
+};
+
+template <typename Score>
+Leads<Score> leads_of(std::span<const Score> scores) {
+    Leads<Score> leads{greatest_logit(scores.size(), [&](std::size_t c) { return scores[c]; }), {}, {}};
+    for (const Score score : scores) leads.of_label.push_back(scores[leads.label] - score);
+    leads.greatest = leads.of_label;
+    return leads;
+}
+
+/// What is left of them wherever the query moves within the radius; 0: nothing.
+Leads<double> moved_leads(std::span<const double> logits, const LinearMoves::OfQuery& moves, double radius) {
+    const auto left = [&](std::size_t c, std::size_t j) {
+        const double lead = c == j ? 0 : moves.lead(c, j).within(radius);
+        return lead > 0 ? lead : 0;
+    };
+    Leads<double> leads{greatest_logit(logits.size(), [&](std::size_t c) { return logits[c]; }), {}, {}};
+    for (std::size_t j = 0; j < logits.size(); ++j) {
+        leads.of_label.push_back(left(leads.label, j));
+        leads.greatest.push_back(leads.of_label.back());
+        for (std::size_t c = 0; c < logits.size(); ++c)
+            leads.greatest.back() = std::max(leads.greatest.back(), left(c, j));
+    }
+    return leads;
+}
+
 /// `beaten`: how many levels leave a gap as it is, of scores of doubles or of whole numbers.
 template <typename Score, typename Beaten>
-void add_to(Certificates& result, const std::vector<Score>& scores, std::int64_t cap, Beaten beaten) {
-    const std::size_t classes = scores.size(),
-                      label = greatest_logit(classes, [&](std::size_t c) { return scores[c]; });
+void add_to(Certificates& result, const Leads<Score>& leads, std::int64_t cap, Beaten beaten) {
     std::int64_t nearest = cap + 1;
-    for (std::size_t j = 0; j < classes; ++j) {
-        const std::int64_t levels = beaten(scores[label] - scores[j]);
-        if (j != label) nearest = std::min(nearest, levels);
-        result.class_distances.push_back(levels);
+    for (std::size_t j = 0; j < leads.of_label.size(); ++j) {
+        if (j != leads.label) nearest = std::min<std::int64_t>(nearest, beaten(leads.of_label[j]));
+        result.class_distances.push_back(beaten(leads.greatest[j]));
     }
-    result.labels.push_back(static_cast<std::int32_t>(label));
+    result.labels.push_back(static_cast<std::int32_t>(leads.label));
     result.distances.push_back(std::max<std::int64_t>(0, nearest - 1));
 }
 
@@ -59,8 +88,21 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
     cap_ = cap < greatest_cap ? cap.get_si() : greatest_cap;
 }
 
+void ConvexDistances::move_queries(double radius, const FeatureMap& map) {
+    require_linear_moves(network_, map, Precision::double_precision);
+    move_.emplace(radius, map, LinearMoves::reach(network_, map, radius));
+}
+
 double ConvexDistances::step_of(Upper length) const {
-    return (Upper(margin_step_) * length + Upper(underflow)).value();
+    const Upper step = move_ ? moved_by(Upper(margin_), length) : Upper(margin_step_) * length;
+    return (step + Upper(underflow)).value();
+}
+
+Upper ConvexDistances::moved_by(Upper margin, Upper length) const {
+    if (!move_) return (margin + Upper(rounding_)) * length;
+    const Upper computed(static_cast<double>(network_.inputs() + 16) * 0x1p-48 + 0x1p-34);
+    return (margin * Upper(1 + 0x1p-18) + computed * Upper(row_)) * (length + move_->reach) +
+           Upper(rounding_) * length;
 }
 
 Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::int64_t>& parameters,
@@ -92,11 +134,11 @@ Certificates ConvexDistances::of_removals(const Backend& backend, const std::vec
     }
     std::vector<Upper> moved = margins_moved(radii);
     for (std::size_t k = 1; k < moved.size(); ++k)
-        moved[k] = min(moved[k] + Upper(rounding_), Upper(static_cast<double>(k)) * Upper(margin_step_));
+        moved[k] = min(moved[k], Upper(static_cast<double>(k)) * Upper(margin_));
     const auto levels_below = [&](std::size_t q, Upper length, double gap) {
         std::size_t first = 1;
         while (first < moved.size()) {
-            Upper margin = moved[first] * length;
+            Upper margin = moved_by(moved[first], length);
             if (influences != nullptr && first < influenced[q].size())
                 margin = min(margin, influenced[q][first] + Upper(rounding_) * length);
             if ((margin + Upper(underflow)).value() >= gap) break;
@@ -142,9 +184,9 @@ Certificates ConvexDistances::of_means(const Backend& backend, const std::vector
                                             [&](Upper margin) { return step(margin) >= gap; });
             return first - moved.begin();
         };
-        add_to(result,
-               added_outputs(outputs, network_.outputs(), starts[i], starts[i + 1], network_.classes()), cap,
-               levels_below);
+        const std::vector<std::int64_t> sums =
+            added_outputs(outputs, network_.outputs(), starts[i], starts[i + 1], network_.classes());
+        add_to(result, leads_of<std::int64_t>(sums), cap, levels_below);
     }
     return result;
 }
@@ -153,13 +195,17 @@ Certificates ConvexDistances::counted(const Backend& backend, const std::vector<
                                       const Records& queries, std::int64_t cap,
                                       const CountLevels& levels_below) const {
     const std::vector<double> computed = deciding_values(network_, backend, parameters, queries);
-    const auto classes = static_cast<std::ptrdiff_t>(network_.classes());
+    const std::size_t classes = network_.classes();
+    std::optional<LinearMoves> moves;
+    if (move_) moves.emplace(network_, move_->map, Precision::double_precision, parameters);
     Certificates result;
     for (std::size_t q = 0; q < queries.size(); ++q) {
-        const auto first = computed.begin() + static_cast<std::ptrdiff_t>(q) * classes;
-        const std::vector<double> logits(first, first + classes);
+        const std::span logits = std::span(computed).subspan(q * classes, classes);
         const Upper length = mapped_length(network_, queries.features, q);
-        add_to(result, logits, cap, [&](double gap) { return levels_below(q, length, gap); });
+        const Leads<double> leads =
+            moves ? moved_leads(logits, {*moves, queries.features, q, logits.data()}, move_->radius)
+                  : leads_of<double>(logits);
+        add_to(result, leads, cap, [&](double gap) { return levels_below(q, length, gap); });
     }
     return result;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "models/convex/influences.hpp"
 #include "models/convex/radius.hpp"
 #include "models/convex/upper.hpp"
+#include "models/nets/feature_map.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {
@@ -26,10 +28,15 @@ class ConvexDistances {
   public:
     ConvexDistances(const Network& network, const ConvexRadius& radius);
 
+    /// From now on distances are those of queries that may lie anywhere within so far of where they are, in
+    /// l2 and in the units of the features before `map` (models/mathematics.md, joint distance); of means of
+    /// rows nothing is shown then. Error (usage): not proved through this map (require_linear_moves).
+    void move_queries(double radius, const FeatureMap& map);
+
     /// No distance is larger, whatever the records: public, at most 2^20.
     std::int64_t cap() const { return cap_; }
-    /// What one record may move a computed margin by, rounding included, of a query whose |(m(x), 1)|_2 is
-    /// `length`: of the query alone.
+    /// What one record may move a computed margin by, or what a moved query leaves of it, rounding included,
+    /// of a query whose |(m(x), 1)|_2 is `length`: of the query alone.
     double step_of(Upper length) const;
     /// Labels, bit by bit those of answers_of(), and distances; the work is the same for any parameters.
     Certificates of(const Backend& backend, const std::vector<std::int64_t>& parameters,
@@ -57,6 +64,14 @@ class ConvexDistances {
         bool bounded = true;  ///< no output of any run is beyond the grid of means
     };
     Reach reach_of_mean(const Records& rows, std::size_t first, std::size_t end) const;
+    /// Queries that move: how far, by what map, and how far that may take what rows are multiplied with.
+    struct Move {
+        double radius;
+        FeatureMap map;
+        Upper reach;
+    };
+    /// What is left of a query's margin where its row moves by so much, once for all roundings.
+    Upper moved_by(Upper margin, Upper length) const;
     /// How far radii[k] units move a margin's row. [radii]
     std::vector<Upper> margins_moved(const std::vector<std::int64_t>& radii) const;
     /// How many levels 0, 1, … of a query of this length leave a gap as it is.
@@ -68,6 +83,7 @@ class ConvexDistances {
     double rounding_, margin_, margin_step_;  ///< of a query of length 1; the last is both
     double row_;                              ///< no row of parameters is longer
     std::int64_t cap_;
+    std::optional<Move> move_;
 };
 
 }  // namespace holdfast

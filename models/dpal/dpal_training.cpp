@@ -73,7 +73,7 @@ class DpalCertificate final : public Certificate {
     explicit DpalCertificate(RecordClaim claim) : claim_(std::move(claim)) {}
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return false; }
-    void set_input_radius(double) override { refuse_dpal(); }
+    void set_input_radius(double, Norm) override { refuse_dpal(); }
     Certificates distances(std::size_t, const Records&, Asker, int) const override { refuse_dpal(); }
     std::optional<Certificates> means(std::size_t, const Records&, std::span<const std::size_t>,
                                       int) const override {

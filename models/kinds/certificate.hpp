@@ -8,6 +8,7 @@
 
 #include "dist/data/dataset.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/norm.hpp"
 #include "models/certify/output_bounds.hpp"
 #include "models/certify/record_claim.hpp"
 #include "models/certify/stable_distance.hpp"
@@ -33,10 +34,10 @@ class Certificate {
     /// Do distances of neighbours differ by at most one, whatever rounding does?
     virtual bool nested() const = 0;
 
-    /// From now on distances are those of queries that may lie anywhere within so far of where they are,
-    /// feature by feature, at every level (models/mathematics.md, joint distance); labels are those of the
-    /// queries as they are. Error (usage): not bounded by this kind, or through these features.
-    virtual void set_input_radius(double radius);
+    /// From now on distances are those of queries that may lie anywhere within so far of where they are, at
+    /// every level (models/mathematics.md, joint distance); labels are those of the queries as they are.
+    /// Error (usage): not bounded by this kind, in this norm, or through these features.
+    virtual void set_input_radius(double radius, Norm norm);
     virtual bool moves_queries() const { return false; }
 
     /// May the records that a member was trained on prove longer distances, for its owner alone?
@@ -88,9 +89,10 @@ class Certificate {
     virtual RecordClaim release_claim() const = 0;
 };
 
-inline void Certificate::set_input_radius(double /*radius*/) {
-    throw Error(ExitCode::usage, "distances of queries that move are counted over boxes alone",
-                "train with training.kind = \"boxes\"; of a published model: holdfast certify --model",
+inline void Certificate::set_input_radius(double /*radius*/, Norm /*norm*/) {
+    throw Error(ExitCode::usage, "distances of queries that move are of boxes and of convex runs",
+                "train with training.kind = \"boxes\" or \"convex\"; of a published model: holdfast certify "
+                "--model",
                 "--input-radius");
 }
 

@@ -2,23 +2,15 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
+#include "models/certify/norm.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
 
 namespace holdfast {
-
-/// How far apart two queries are, in the units of the features as the program holds them, each counted as the
-/// nearest end of the public range where it is beyond.
-enum class Norm { linf, l2, l1 };
-/// "linf", "l2" or "l1"; Error (usage): none of them.
-Norm norm_named(const std::string& name);
-/// "the length of the difference", or what else it is.
-const char* distance_in(Norm norm);
 
 /// How far each query may move until a published model could answer otherwise: post-processing, which no
 /// ledger pays for, whatever is asked.

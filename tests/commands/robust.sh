@@ -66,10 +66,60 @@ for a, b in ((still, near), (near, far)):
         assert after["member"] <= before["member"] and after["ensemble"] <= before["ensemble"], (before, after)
 assert rows(still)[0]["member"] > rows(far)[0]["member"] and rows(near)[0]["member"] > 0
 assert [row["k"] for row in far["certified"]] == [1, 2, 3, 4], far
-assert "every input within 0.02" in near["guarantee"]["statement"] and "every input" not in still["guarantee"]["statement"]
+assert "every input within 0.02 (the largest difference of a feature) of" in near["guarantee"]["statement"] and "every input" not in still["guarantee"]["statement"]
 END
 mpirun -n 2 "$holdfast" certify --quiet --run run --queries blobs.h5:test --input-radius .02 --json > two.json || fail "both on 2 ranks"
 cmp -s at.02.json two.json || fail "two ranks say otherwise"
+# Of a convex run in the length of all moves; of removals too, but by norms alone.
+for relation in add_remove remove; do
+    "$holdfast" train --quiet --data blobs.h5 --set "network.hidden=[]" --set training.kind=convex --set features.norm_limit=1 --set training.epochs=30 --set training.batches=1 --set training.l2=.1 --set training.expected_records=400 --set training.learning_rate=.5 --set certificate.levels=30 --set certificate.relation=$relation --set ensemble.members=2 --out $relation > /dev/null || fail "no convex run"
+    "$holdfast" certify --quiet --run $relation --queries blobs.h5:test --json > still.json || fail "$relation stays"
+    for radius in .01 .2; do
+        "$holdfast" certify --quiet --run $relation --queries blobs.h5:test --norm l2 --input-radius $radius --json > at$radius.json || fail "$relation at $radius"
+    done
+    mpirun -n 2 "$holdfast" certify --quiet --run $relation --queries blobs.h5:test --norm l2 --input-radius .2 --json > two.json || fail "$relation on 2 ranks"
+    cmp -s at.2.json two.json || fail "two ranks say otherwise of $relation"
+    python3 - << 'END' || fail "$relation: $(cat still.json at.01.json at.2.json)"
+import json
+still, near, far = ({row["k"]: row for row in json.load(open(f"{name}.json"))["certified"]} for name in ("still", "at.01", "at.2"))
+of = lambda said, k, who: said.get(k, {who: 0})[who]
+for k in range(1, 31):
+    for who in ("member", "ensemble"):
+        assert of(still, k, who) >= of(near, k, who) >= of(far, k, who), (k, who)
+assert near[1]["member"] > .8 and still[1]["member"] > far[1]["member"] > .5
+said = json.load(open("at.2.json"))
+assert said["norm"] == "l2" and "every input within 0.2 (the length of the difference) of the query, too" in said["guarantee"]["statement"]
+assert said["guarantee"]["status"] == "proved"
+END
+done
+
+# What a released answer is worth then, at least: less than where queries stay, and less the farther they may move.
+for of in "run linf .02 .2" "add_remove l2 .05 .3"; do
+    read -r run norm near far <<< "$of"
+    for radius in $near $far; do
+        "$holdfast" evaluate --quiet --run $run --data blobs.h5:test --epsilon .5,2 --norm $norm --input-radius $radius --json > at$radius.json || fail "no answers of $run at $radius"
+    done
+    python3 - at$near.json at$far.json << 'END' || fail "answers of $run: $(cat at$near.json at$far.json)"
+import json, sys
+near, far = (json.load(open(name)) for name in sys.argv[1:])
+of = lambda rows: {(row["mechanism"], row["delta"], row["setting"]): row["accuracy"] for row in rows}
+plain, near, far = of(near["private_accuracy"]), of(near["moved"]["private_accuracy"]), of(far["moved"]["private_accuracy"])
+assert set(near) == set(far) < set(plain) and "noisy_argmax" not in {name for name, _, _ in near}, near
+assert all(a <= b <= c for key in near for a, b, c in zip(far[key], near[key], plain[key]))
+assert plain["stable_rr", 0, "ensemble"][1] > near["stable_rr", 0, "ensemble"][1] > far["stable_rr", 0, "ensemble"][1] > 0
+END
+done
+"$holdfast" evaluate --quiet --run run --data blobs.h5:test --epsilon .5 --input-radius .02 | grep -q 'move within 0.02 (the largest difference of a feature), at least' || fail "no table of queries that move"
+refused_evaluation() { # WORDS OPTIONS…
+    local words=$1
+    shift
+    "$holdfast" evaluate --quiet --data blobs.h5:test "$@" > out.txt 2> err.txt
+    [ $? = 2 ] && grep -qE -e "$words" err.txt || fail "$*: $(cat out.txt err.txt)"
+}
+refused_evaluation 'move in l2' --run add_remove --epsilon 1 --input-radius .1
+refused_evaluation 'what an answer costs' --run run --budget 1 --input-radius .1
+refused_evaluation 'one radius' --run run --epsilon 1 --input-radius .1,.2
+refused_evaluation 'dpal' --run run --epsilon 1 --attack pgd
 
 # 3. Learnt with noise, one vector a record: the same whatever ranks share the records, and a model that is published as
 # any other.
@@ -145,4 +195,8 @@ refused 2 '--model' --run run --attack pgd
 refused 2 '--answer' --model linear.h5 --input-radius .1 --answer vote
 refused 2 'no relaxation' --run run --input-radius .1 --bounds best
 refused 2 'one radius' --run run --input-radius .1,.2
+refused 2 'feature by feature' --run run --input-radius .1 --norm l2
+refused 2 'move in l2' --run remove --input-radius .1
+refused 2 'queries that stay' --run remove --norm l2 --input-radius .1 --data blobs.h5
+refused 2 'requires --input-radius' --run remove --norm l2
 exit $((failures > 0))

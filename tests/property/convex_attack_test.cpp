@@ -15,6 +15,7 @@
 #include "models/convex/mapped_length.hpp"
 #include "models/convex/radius.hpp"
 #include "tests/support/convex_runs.hpp"
+#include "tests/support/effort.hpp"
 
 namespace holdfast {
 namespace {
@@ -249,6 +250,151 @@ TEST(ConvexAttack, NoRemovalGoesBeyondItsRadiusAndNoCertifiedLabelChanges) {
     EXPECT_GT(reached, 0.9);
     EXPECT_GT(certified, 500);
     EXPECT_LT(of_uniform, 2);  // own part, and what the others gain by it
+}
+
+// Records that change and a query that moves at once -------------------------------------------------------
+
+/// The problem, of every second with features behind a limit of their norm.
+ConvexRuns moving_runs(const Problem& problem, Settings settings, std::uint64_t seed) {
+    if (seed % 2 == 0) settings.features.norm_limit = 0.7;
+    return {settings, problem.columns()};
+}
+
+/// Each query moved as far as the radius lets it: towards where these parameters prefer each other class to
+/// the label, and anywhere.
+std::vector<Records> moved_queries(const ConvexRuns& runs, const Parameters& parameters,
+                                   const Records& queries, const std::vector<std::int32_t>& labels,
+                                   double radius, std::mt19937_64& engine) {
+    const Network& network = runs.plan.network;
+    const std::size_t columns = network.inputs(), classes = network.classes();
+    std::vector<std::int64_t> rows = deciding_rows(network, parameters);
+    rows.resize(classes * (columns + 1));
+    std::vector<Records> moved;
+    for (std::size_t towards = 0; towards <= classes; ++towards) {
+        Records there = test::no_records(columns);
+        for (std::size_t q = 0; q < queries.size(); ++q) {
+            std::vector<double> direction;
+            double squares = 0;
+            for (std::size_t j = 0; j < columns; ++j) {
+                const auto weight = [&](std::size_t c) {
+                    return parameter_value(rows[c * (columns + 1) + j]);
+                };
+                direction.push_back(towards < classes
+                                        ? weight(towards) - weight(static_cast<std::size_t>(labels[q]))
+                                        : std::normal_distribution<double>()(engine));
+                squares += direction.back() * direction.back();
+            }
+            std::vector<double> row;
+            for (std::size_t j = 0; j < columns; ++j) {
+                const double part = squares > 0 ? direction[j] / std::sqrt(squares) : 0;
+                row.push_back(std::clamp(queries.features.at(q, j), -1., 1.) + radius * (1 - 1e-9) * part);
+            }
+            test::append(there, q, row, 0);
+        }
+        moved.push_back(std::move(there));
+    }
+    return moved;
+}
+
+/// What was certified of the queries and so many changed records, of a training on those, when queries move.
+struct Asked {
+    std::int64_t kept = 0, turned = 0, beaten = 0, beaten_answers = 0;
+
+    void add(const ConvexRuns& runs, const Certificates& certified, std::int64_t changed,
+             const Parameters& other, const std::vector<Records>& moved) {
+        const std::size_t classes = runs.plan.network.classes();
+        for (const Records& queries : moved) {
+            const std::vector<std::int32_t> labels =
+                answers_of(runs.plan.network, *runs.plan.backend, other, runs.plan.features(queries)).labels;
+            for (std::size_t q = 0; q < labels.size(); ++q) {
+                const auto answer = static_cast<std::size_t>(labels[q]);
+                for (std::size_t j = 0; j < classes; ++j) {
+                    if (certified.class_distances[q * classes + j] <= changed) continue;
+                    ++beaten;
+                    beaten_answers += j == answer ? 1 : 0;
+                }
+                if (certified.distances[q] < changed) continue;
+                ++kept;
+                turned += labels[q] != certified.labels[q] ? 1 : 0;
+            }
+        }
+    }
+};
+
+TEST(ConvexAttack, NoRecordAndNoMovedQueryTogetherChangeAStableLabel) {
+    Asked within, beyond;
+    std::int64_t certified = 0, less = 0;
+    for (std::uint64_t seed = 1; seed <= cases_of(2000); ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Problem problem(seed);
+        std::mt19937_64 engine(seed);
+        const ConvexRuns runs = moving_runs(problem, problem.settings_of(), seed);
+        const auto trained = [&](const Records& records) {
+            return runs.trained(runs.plan.features(records));
+        };
+        const ConvexRadius radius =
+            convex_radius(runs.plan.settings, runs.plan.features, problem.settings_of().certificate.relation);
+        const double far = std::ldexp(1.0, -static_cast<int>(1 + seed % 6));
+        ConvexDistances still(runs.plan.network, radius), moving(runs.plan.network, radius);
+        moving.move_queries(far, runs.plan.features);
+        const Records queries = problem.queries(20), mapped = runs.plan.features(queries);
+        const Parameters nominal = trained(problem.records());
+        const Certificates here = moving.of(*runs.plan.backend, nominal, mapped),
+                           unmoved = still.of(*runs.plan.backend, nominal, mapped);
+        EXPECT_EQ(here.labels, unmoved.labels);
+        for (std::size_t q = 0; q < queries.size(); ++q) {
+            EXPECT_LE(here.distances[q], unmoved.distances[q]);
+            certified += here.distances[q] >= 1 ? 1 : 0;
+            less += here.distances[q] < unmoved.distances[q] ? 1 : 0;
+        }
+        for (int neighbour = 0; neighbour < 3; ++neighbour) {
+            const Parameters other = trained(problem.neighbour());
+            const Certificates there = moving.of(*runs.plan.backend, other, mapped);
+            for (std::size_t q = 0; q < queries.size(); ++q)
+                EXPECT_LE(std::abs(here.distances[q] - there.distances[q]), 1);
+            for (std::size_t d = 0; d < here.class_distances.size(); ++d)
+                EXPECT_LE(std::abs(here.class_distances[d] - there.class_distances[d]), 1);
+            within.add(runs, here, 1, other, moved_queries(runs, other, queries, here.labels, far, engine));
+            beyond.add(runs, here, 1, other,
+                       moved_queries(runs, other, queries, here.labels, 8 * far, engine));
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_EQ(within.turned, 0) << "of " << within.kept;
+    EXPECT_EQ(within.beaten_answers, 0) << "of " << within.beaten;
+    EXPECT_GT(certified, 1000);
+    EXPECT_GT(less, 1000);
+    EXPECT_GT(beyond.turned, 50) << "eight times as far changes labels";
+}
+
+TEST(ConvexAttack, NoRemovalAndNoMovedQueryTogetherChangeAStableLabel) {
+    Asked within, beyond;
+    for (std::uint64_t seed = 1; seed <= cases_of(1500); ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        constexpr std::size_t most = 4;
+        Removals removals(seed, most);
+        auto& [problem, runs, radius, nominal, radii, distances] = removals;
+        std::mt19937_64 engine(seed);
+        const double far = std::ldexp(1.0, -static_cast<int>(1 + seed % 6));
+        distances.move_queries(far, runs.plan.features);
+        const Records queries = problem.queries(20);
+        const Certificates here = distances.of_removals(*runs.plan.backend, nominal, radii, queries);
+        for (std::size_t gone = 1; gone <= most && gone <= problem.records().size(); ++gone) {
+            std::vector<std::size_t> which;
+            for (std::size_t k = 0; k < gone; ++k) which.push_back((seed + k) % problem.records().size());
+            std::sort(which.begin(), which.end());
+            const Parameters other = runs.trained(without(problem.records(), which));
+            const auto changed = static_cast<std::int64_t>(gone);
+            within.add(runs, here, changed, other,
+                       moved_queries(runs, other, queries, here.labels, far, engine));
+            beyond.add(runs, here, changed, other,
+                       moved_queries(runs, other, queries, here.labels, 8 * far, engine));
+        }
+    }
+    EXPECT_EQ(within.turned, 0) << "of " << within.kept;
+    EXPECT_EQ(within.beaten_answers, 0) << "of " << within.beaten;
+    EXPECT_GT(within.kept, 1000);
+    EXPECT_GT(beyond.turned, 50) << "eight times as far changes labels";
 }
 
 /// One record at the end of the range, its derivative at its limit in every step.

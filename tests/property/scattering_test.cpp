@@ -9,8 +9,10 @@
 #include "kernels/backends.hpp"
 #include "kernels/cpu/simd_target.hpp"
 #include "models/certify/answers.hpp"
+#include "models/convex/mapped_length.hpp"
 #include "models/robust/attack.hpp"
 #include "models/robust/input_certificate.hpp"
+#include "models/robust/linear_moves.hpp"
 #include "models/robust/scattering_gradient.hpp"
 #include "models/robust/scattering_slope.hpp"
 #include "tests/support/effort.hpp"
@@ -636,6 +638,43 @@ TEST(ScatteredRadii, BehindALimitOfTheNormRestOnLengthsAlone) {
     for (const double weight : w) squares += weight * weight;
     EXPECT_LE(limited, 1 / (map.largest_weight() * std::sqrt(squares)));
     EXPECT_LT(limited, free);
+}
+
+/// Of a convex run a lead, less what a moved query takes, may change with the parameters by no more than the
+/// joint distance counts on: along the query, along the weights, anywhere.
+TEST(ScatteredLeads, MoveWithTheParametersNoFasterThanTheirStep) {
+    const auto backend = make_backend("cpu");
+    const Scattering map = small_map();
+    const FeatureMap features(map.columns(), {.range = map.range()}, map, false);
+    std::mt19937_64 random(15);
+    double most = 0;
+    for (int trial = 0; trial < 12; ++trial) {
+        const Records query = features(records_of({random_pixels(pixels_of_small, random)}));
+        const std::vector<double> w = random_weights(map, random, trial);
+        const auto lead = [&](const std::vector<double>& weights, double radius) {
+            const Model model = model_of(map, weights, 0.5);
+            const std::vector<double> logits =
+                deciding_values(model.network, *backend, model.parameters, query);
+            const LinearMoves moves(model.network, features, Precision::double_precision, model.parameters);
+            return LinearMoves::OfQuery(moves, query.features, 0, logits.data()).lead(1, 0).within(radius);
+        };
+        const Network network = model_of(map, w, 0).network;
+        const double length = mapped_length(network, query.features, 0).value();
+        for (const double radius : {0.01, 1.0, 100.0}) {
+            const double reach = LinearMoves::reach(network, features, radius).value(),
+                         here = lead(w, radius);
+            for (int kind = 0; kind < 3; ++kind) {
+                std::vector<double> other = w;
+                const std::vector<double> drawn = random_weights(map, random, 0);
+                for (std::size_t i = 0; i < w.size(); ++i)
+                    other[i] += 0.01 * (kind == 0 ? query.features.at(0, i) : kind == 1 ? w[i] : drawn[i]);
+                const double moved = std::abs(lead(other, radius) - here) / distance(w, other);
+                EXPECT_LE(moved, (1 + 1e-6) * (length + reach));
+                most = std::max(most, moved / (length + reach));
+            }
+        }
+    }
+    EXPECT_GT(most, 0.4) << "the bound is loose";
 }
 
 }  // namespace

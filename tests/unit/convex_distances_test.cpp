@@ -109,6 +109,94 @@ TEST(ConvexDistances, HaveTheLabelsOfTheModelAndTheGapsOfItsLogits) {
     }
 }
 
+/// In plain loops, but for rounding: what is left of a lead where the query moves, in steps that are as much
+/// longer.
+TEST(ConvexDistances, OfMovedQueriesAreTheGapsThatAreLeft) {
+    for (const Model& model : {Model(2, "binary_cross_entropy"), Model(4, "cross_entropy")}) {
+        const Network& network = model.runs.plan.network;
+        const std::size_t classes = network.classes(), columns = network.inputs() + 1;
+        const double unit = std::abs(network.transform().scale), margin = 0x1p-6;
+        std::vector<std::int64_t> rows = deciding_rows(network, model.parameters);
+        rows.resize(classes * columns);
+        const std::vector<double> values =
+            deciding_values(network, *model.runs.plan.backend, model.parameters, model.queries);
+        for (const double radius : {0.01, 0.3}) {
+            ConvexDistances distances(network, model.radius);
+            distances.move_queries(radius, model.runs.plan.features);
+            const Certificates found =
+                distances.of(*model.runs.plan.backend, model.parameters, model.queries);
+            std::int64_t largest = 0;
+            for (std::size_t q = 0; q < model.queries.size(); ++q) {
+                const auto left = [&](std::size_t c, std::size_t j) {
+                    double squares = 0;
+                    for (std::size_t i = 0; i + 1 < columns; ++i)
+                        squares +=
+                            std::pow(parameter_value(rows[c * columns + i] - rows[j * columns + i]), 2);
+                    return values[q * classes + c] - values[q * classes + j] -
+                           radius * unit * std::sqrt(squares);
+                };
+                const double length = mapped_length(network, model.queries.features, q).value(),
+                             step = margin * (length + radius * unit);
+                const auto label = static_cast<std::size_t>(found.labels[q]);
+                double least = INFINITY;
+                for (std::size_t j = 0; j < classes; ++j) {
+                    double most = 0;
+                    for (std::size_t c = 0; c < classes; ++c) most = std::max(most, left(c, j));
+                    const auto beaten = static_cast<double>(found.class_distances[q * classes + j]);
+                    EXPECT_NEAR(beaten, std::ceil(most / step), 1) << most / step;
+                    EXPECT_LE(beaten, std::ceil(most / step));
+                    if (j != label) least = std::min(least, std::ceil(std::max(0., left(label, j)) / step));
+                }
+                EXPECT_NEAR(static_cast<double>(found.distances[q]), std::max(0.0, least - 1), 1);
+                EXPECT_LE(static_cast<double>(found.distances[q]), std::max(0.0, least - 1));
+                largest = std::max(largest, found.distances[q]);
+            }
+            EXPECT_GT(largest, 20);
+        }
+    }
+}
+
+/// Parameters as far apart as a record may bring them, some of which give other labels: neighbours near ties.
+TEST(ConvexDistances, OfMovedQueriesMoveByOneWhereverLabelsChange) {
+    std::mt19937_64 engine(5);
+    std::normal_distribution<double> normal;
+    std::int64_t changed = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Model model = seed % 2 == 0 ? Model(4, "cross_entropy", seed) : Model(7, "one_vs_rest", seed);
+        const std::size_t classes = model.runs.plan.network.classes(), columns = 7;
+        std::vector<std::int64_t> other = model.parameters;
+        for (std::size_t c = 0; c < classes; ++c) {
+            std::vector<double> move;
+            double squares = 0;
+            for (std::size_t j = 0; j < columns; ++j) {
+                move.push_back(normal(engine));
+                squares += move.back() * move.back();
+            }
+            for (std::size_t j = 0; j < columns; ++j)
+                other[c * columns + j] +=
+                    static_cast<std::int64_t>(0.4999 * 0x1p44 * move[j] / std::sqrt(squares));
+        }
+        ConvexDistances distances(model.runs.plan.network, model.radius);
+        distances.move_queries(std::ldexp(1.0, static_cast<int>(seed % 8) - 5), model.runs.plan.features);
+        const auto at = [&](const std::vector<std::int64_t>& parameters) {
+            return distances.of(*model.runs.plan.backend, parameters, model.queries);
+        };
+        const Certificates here = at(model.parameters), there = at(other);
+        for (std::size_t q = 0; q < model.queries.size(); ++q) {
+            EXPECT_LE(std::abs(here.distances[q] - there.distances[q]), 1);
+            if (here.labels[q] != there.labels[q]) {
+                ++changed;
+                EXPECT_EQ(here.distances[q] + there.distances[q], 0);
+            }
+            for (std::size_t j = 0; j < classes; ++j)
+                EXPECT_LE(
+                    std::abs(here.class_distances[q * classes + j] - there.class_distances[q * classes + j]),
+                    1);
+        }
+    }
+    EXPECT_GT(changed, 30);
+}
+
 TEST(ConvexDistances, OfATieAreNothing) {
     Model model(2, "binary_cross_entropy");
     model.parameters.assign(model.parameters.size(), 0);

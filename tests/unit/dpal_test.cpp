@@ -318,7 +318,7 @@ TEST(Dpal, SaysWhatItIsAndRefusesWhatItIsNot) {
     for (const std::function<void()>& call : std::vector<std::function<void()>>{
              [&] { kind.require_publishable(world.plan.settings); },
              [&] { certificate->distances(0, world.records, Asker::owner, 0); },
-             [&] { certificate->set_input_radius(0.1); }, [&] { certificate->release_claim(); }})
+             [&] { certificate->set_input_radius(0.1, Norm::linf); }, [&] { certificate->release_claim(); }})
         EXPECT_THAT(message(call), testing::HasSubstr("as published (gap: not differentially private"));
     Settings unstated = dense();
     unstated.training.expected_records = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <numeric>
+#include <random>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
@@ -190,6 +191,37 @@ TEST(Mechanisms, NoisyArgmaxIsCloseToItsContinuousLaw) {
         evidence.votes = {(100 + lead) / 2, (100 - lead) / 2};
         const double scaled = static_cast<double>(lead) * epsilon / 2;
         EXPECT_NEAR(mechanism.law(evidence)[1], (2 + scaled) / 4 * std::exp(-scaled), 1e-3);
+    }
+}
+
+/// What answers at moved queries rest on (models/mathematics.md, joint distance).
+TEST(Mechanisms, ThatAskForDistancesGiveTheLabelNoLessOftenFartherAway) {
+    std::mt19937_64 engine(6);
+    for (const MechanismInfo& info : mechanism_table()) {
+        if (info.needs_votes || info.needs_sparse_levels || !info.releasable()) continue;
+        for (const int classes : {2, 4}) {
+            if (info.binary_only && classes > 2) continue;
+            for (const double epsilon : {0.1, 3.0}) {
+                const Mechanism mechanism(info.name, {epsilon, info.needs_delta ? 1e-3 : 0.0, classes, 10});
+                for (int trial = 0; trial < 40; ++trial) {
+                    Evidence near = at_distance(0, classes, 1), far = near;
+                    std::int64_t least_near = 11, least_far = 11;
+                    for (int j = 0; j < classes; ++j) {
+                        const auto first = static_cast<std::int64_t>(j == 1 ? 0 : engine() % 12);
+                        const auto then = std::min<std::int64_t>(
+                            11, first + (j == 1 ? 0 : static_cast<std::int64_t>(engine() % 4)));
+                        near.class_distances.push_back(first);
+                        far.class_distances.push_back(then);
+                        if (j != 1) least_near = std::min(least_near, first);
+                        if (j != 1) least_far = std::min(least_far, then);
+                    }
+                    near.distance = std::max<std::int64_t>(0, least_near - 1);
+                    far.distance = std::max<std::int64_t>(0, least_far - 1);
+                    EXPECT_GE(mechanism.law(far)[1], mechanism.law(near)[1] - 1e-12)
+                        << info.name << " at " << near.distance << " and " << far.distance;
+                }
+            }
+        }
     }
 }
 

@@ -46,6 +46,16 @@ double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& eviden
     return evidence.mean(laws);
 }
 
+double assured_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
+    std::vector<std::vector<double>> laws;
+    for (const Evidence& distinct : evidence.distinct()) {
+        const auto label = static_cast<std::size_t>(distinct.label);
+        std::vector<double>& law = laws.emplace_back(mechanism.outcomes());
+        if (distinct.distance >= 1) law[label] = mechanism.law(distinct)[label];
+    }
+    return evidence.mean(laws);
+}
+
 const Mechanism& MadeMechanisms::of(const MechanismInfo& info, const MechanismParameters& parameters) {
     std::unique_ptr<const Mechanism>& made =
         made_[{&info, parameters.epsilon, parameters.delta, parameters.mu, parameters.classes,

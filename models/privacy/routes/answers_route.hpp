@@ -51,5 +51,8 @@ AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParamet
 
 /// Mean probability that a released label is the true one: exact, nothing is drawn.
 double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence);
+/// Of evidence by distances of queries that move: a released label is the true one at least so often,
+/// wherever they do (models/mathematics.md, joint distance). Of a mechanism that asks for distances alone.
+double assured_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence);
 
 }  // namespace holdfast

@@ -1,0 +1,166 @@
+#include "models/robust/linear_moves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/next.hpp"
+#include "models/certify/answers.hpp"
+#include "models/robust/scattering_slope.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t most_inputs = std::size_t{1} << 20;
+
+const Scattering* scattering_of(const FeatureMap& map) {
+    return std::get_if<Scattering>(&map.derived());
+}
+
+/// By how much features grow apart that a move of the query by 1 brings apart, before any map but scaling.
+Upper scale_of(const Network& network, const FeatureMap& map) {
+    // Both ends of the range are exact, and their difference rounds once.
+    if (const Scattering* scattering = scattering_of(map))
+        return Upper(1) / std::nextafter(scattering->range().high - scattering->range().low, 0.0);
+    return Upper(std::abs(map.is_identity() ? network.transform().scale : map.input().scale));
+}
+
+Upper rounding_of(const FeatureMap& map) {
+    const Scattering* scattering = scattering_of(map);
+    return scattering != nullptr ? Upper(2 * scattering->rounding()) : Upper(0);
+}
+
+Upper size_of(std::int64_t units) {
+    return Upper(std::nextafter(std::abs(parameter_value(units)), std::numeric_limits<double>::max()));
+}
+
+}  // namespace
+
+void require_linear_moves(const Network& network, const FeatureMap& map, Precision precision) {
+    const auto refuse = [](const char* what, const char* remedy) {
+        throw Error(ExitCode::usage, what, remedy, "--norm");
+    };
+    if (network.layers().size() != 1)
+        refuse("radii in l2 are proved of models without hidden layers",
+               "ask --norm linf, or train with network.hidden = []");
+    if (!std::holds_alternative<std::monostate>(map.derived()) && scattering_of(map) == nullptr)
+        refuse("radii in l2 are proved of features as they are or scattered, not of bins or the like",
+               "train with features.map = \"none\" or \"scattering\"");
+    if (precision == Precision::fixed)
+        refuse("radii in l2 are not proved in fixed precision",
+               "ask --norm linf, or train with training.precision = \"double\"");
+    if (map.is_identity()) return;
+    const InputTransform found = network.transform(), known = map.network_input();
+    if (found.shift != 0 || found.scale != 1 || found.range.low > known.range.low ||
+        found.range.high < known.range.high)
+        refuse("radii in l2 are not proved where the network scales or cuts what its features are mapped to",
+               "write the model with the network's input as its map gives it: shift 0, scale 1, the whole "
+               "range");
+}
+
+LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision precision,
+                         const std::vector<std::int64_t>& parameters)
+    : network_(network),
+      map_(std::move(map)),
+      columns_(network.inputs() + 1),
+      classes_(network.classes()),
+      rows_(deciding_rows(network, parameters)),
+      scale_(scale_of(network, map_)),
+      mapped_(rounding_of(map_)) {
+    rows_.resize(classes_ * columns_);
+    const bool single = precision == Precision::single_precision, mapped = !map_.is_identity();
+    const bool floats = single || mapped;  // a narrow file's mapped features are
+    const double unit = floats ? 0x1p-24 : 0x1p-53;
+    const auto terms = static_cast<double>(network.inputs() + 4);
+    const double seen = mapped ? 4 * unit + 2 * terms * 0x1p-53 : 4 * unit;
+    const double chain = terms * (single ? 0x1p-24 : 0x1p-53);
+    rounding_ = chain + seen <= 0.125 && network.inputs() <= most_inputs
+                    ? 2 * (chain + seen)
+                    : std::numeric_limits<double>::infinity();
+    underflow_ = floats ? 0x1p-80 : 0x1p-800;
+    for (std::size_t c = 0; c < classes_; ++c) {
+        slopes_.push_back(slope(c, c));
+        for (std::size_t j = 0; j < c; ++j) pairs_.push_back(slope(c, j));
+    }
+}
+
+Upper LinearMoves::reach(const Network& network, const FeatureMap& map, double radius) {
+    const Scattering* scattering = scattering_of(map);
+    if (scattering == nullptr) return scale_of(network, map) * Upper(radius);
+    return Upper(scattering->largest_weight()) *
+           (sqrt(Upper(3)) * scale_of(network, map) * Upper(radius) + rounding_of(map));
+}
+
+double LinearMoves::Lead::within(double radius) const {
+    return next_below(left - (Upper(radius) * slope).value());
+}
+
+LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& mapped, std::size_t query,
+                              const double* logits)
+    : moves_(moves), logits_(logits) {
+    const std::size_t columns = moves.columns_;
+    std::vector<Upper> seen;
+    for (std::size_t i = 0; i + 1 < columns; ++i)
+        seen.emplace_back(std::abs(moves.network_.transform().apply<double>(mapped.at(query, i))));
+    for (std::size_t c = 0; c < moves.classes_; ++c) {
+        Upper size = size_of(moves.rows_[(c + 1) * columns - 1]);
+        for (std::size_t i = 0; i + 1 < columns; ++i)
+            size = size + size_of(moves.rows_[c * columns + i]) * seen[i];
+        sizes_.push_back(size);
+    }
+}
+
+LinearMoves::Lead LinearMoves::OfQuery::lead(std::size_t c, std::size_t j) const {
+    const Slope& both = moves_.pair(c, j);
+    const Upper moved = moves_.slopes_[c].moved + moves_.slopes_[j].moved, rounding(moves_.rounding_);
+    const Upper lost = Upper(2) * rounding * (sizes_[c] + sizes_[j] + moves_.mapped_ * moved) +
+                       Upper(4 * moves_.underflow_) + moves_.mapped_ * both.moved;
+    return {next_below(next_below(logits_[c] - logits_[j]) - lost.value()),
+            moves_.scale_ * (both.length + rounding * moved)};
+}
+
+double LinearMoves::OfQuery::radius(std::size_t label) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < moves_.classes_; ++j) {
+        if (j == label) continue;
+        const Lead over = lead(label, j);
+        if (!(over.left > 0)) return 0;
+        least = std::min(least, next_below(over.left / over.slope.value()));
+    }
+    return std::max(least, 0.0);
+}
+
+LinearMoves::Slope LinearMoves::slope(std::size_t c, std::size_t j) const {
+    const Upper plain = length(c, j);
+    const Scattering* scattering = scattering_of(map_);
+    if (scattering == nullptr) return {plain, plain};
+    const Upper longest = Upper(scattering->largest_weight()) * plain;
+    if (map_.norm_limit() > 0) return {longest, longest};
+    std::vector<double> w;
+    for (std::size_t i = 0; i + 1 < columns_; ++i)
+        w.push_back(parameter_value(rows_[c * columns_ + i] - (c == j ? 0 : rows_[j * columns_ + i])));
+    const ScatteringSlope found = slope_of(*scattering, w);
+    return {found.by_image, found.by_entries};
+}
+
+const LinearMoves::Slope& LinearMoves::pair(std::size_t c, std::size_t j) const {
+    const std::size_t high = std::max(c, j);
+    return pairs_[high * (high - 1) / 2 + std::min(c, j)];
+}
+
+/// |w_c - w_j|, or |w_c| where j = c, without the biases. Differences of integers are exact, and a conversion
+/// rounds once.
+Upper LinearMoves::length(std::size_t c, std::size_t j) const {
+    Upper squares;
+    for (std::size_t i = 0; i + 1 < columns_; ++i) {
+        const std::int64_t units = rows_[c * columns_ + i] - (c == j ? 0 : rows_[j * columns_ + i]);
+        const Upper size = size_of(units);
+        squares = squares + size * size;
+    }
+    return sqrt(squares);
+}
+
+}  // namespace holdfast
