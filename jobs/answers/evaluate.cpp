@@ -127,9 +127,12 @@ class MovedRun {
                               const EvaluateRequest& request) const {
         const std::vector<Certificates> members = certify_members(context, run_, data, Asker::owner);
         const Evidences evidences(run_, members, ensemble_evidence(run_, members), data.labels);
+        Guarantee claim = run_.certificate->claim();
+        claim.combine(moved_.claim());
         return {{"input_radius", moved_.radius},
                 {"norm", request.norm},
                 {"within", moved_.text()},
+                {"guarantee", claim.to_json()},
                 {"private_accuracy", private_accuracies(run_, evidences, request, true)}};
     }
 

@@ -3,20 +3,20 @@
 #include <cmath>
 
 #include "kernels/base/error.hpp"
-#include "kernels/base/text.hpp"
+#include "models/privacy/rational.hpp"
 #include "models/robust/input_certificate.hpp"
 
 namespace holdfast {
 
 std::string MovedQueries::text() const {
-    return printed("%g (%s)", radius, distance_in(norm));
+    return decimal_text(decimal_value(radius, "--input-radius")) + " (" + distance_in(norm) + ")";
 }
 
 Guarantee MovedQueries::claim() const {
     Guarantee claim = Guarantee::proved(
-        "where h is 1 or more the label is that of every input within " + text() +
-        " of the query, too, in units of the features (of a column that a schema scales: of its range), "
-        "whichever of these datasets was trained on");
+        "where h >= k >= 1 every dataset at distance at most k gives the label at every input within " +
+        text() +
+        " of the query, too, in units of the features (of a column that a schema scales: of its range)");
     require_as_moved(claim);
     return claim;
 }

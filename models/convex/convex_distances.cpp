@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/base/error.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
 #include "models/certify/person_answers.hpp"
@@ -125,6 +126,7 @@ std::vector<Upper> ConvexDistances::margins_moved(const std::vector<std::int64_t
 Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                           const std::vector<std::int64_t>& radii, const Records& queries,
                                           const Influences* influences) const {
+    ensure(influences == nullptr || !move_, "influences are of queries that stay");
     std::vector<std::vector<Upper>> influenced;
     if (influences != nullptr) {
         std::vector<double> signs;  // of the logit: class 0 of two has its opposite
@@ -164,6 +166,7 @@ ConvexDistances::Reach ConvexDistances::reach_of_mean(const Records& rows, std::
 Certificates ConvexDistances::of_means(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                        const std::vector<std::int64_t>& radii, const Records& rows,
                                        std::span<const std::size_t> starts) const {
+    ensure(!move_, "means are of queries that stay");
     check_rows_of_means(starts);
     const std::vector<double> outputs = answers_of(network_, backend, parameters, rows).logits;
     const std::vector<Upper> moved = margins_moved(radii);

@@ -56,6 +56,7 @@ for radius in 0 .02 .2; do
     [ $radius = 0 ] && moved=()
     "$holdfast" certify --quiet --run run --queries blobs.h5:test "${moved[@]}" --json > at$radius.json || fail "both at $radius"
 done
+"$holdfast" certify --quiet --run run --queries blobs.h5:test --input-radius 0.1999999 --json > odd.json || fail "no odd radius"
 python3 - << 'END' || fail "$(cat at*.json)"
 import json
 still, near, far = (json.load(open(f"at{r}.json")) for r in ("0", ".02", ".2"))
@@ -67,6 +68,7 @@ for a, b in ((still, near), (near, far)):
 assert rows(still)[0]["member"] > rows(far)[0]["member"] and rows(near)[0]["member"] > 0
 assert [row["k"] for row in far["certified"]] == [1, 2, 3, 4], far
 assert "every input within 0.02 (the largest difference of a feature) of" in near["guarantee"]["statement"] and "every input" not in still["guarantee"]["statement"]
+assert "within 0.1999999 (the" in json.load(open("odd.json"))["guarantee"]["statement"], "a radius is said as it was asked"
 END
 mpirun -n 2 "$holdfast" certify --quiet --run run --queries blobs.h5:test --input-radius .02 --json > two.json || fail "both on 2 ranks"
 cmp -s at.02.json two.json || fail "two ranks say otherwise"
@@ -102,8 +104,10 @@ for of in "run linf .02 .2" "add_remove l2 .05 .3"; do
     python3 - at$near.json at$far.json << 'END' || fail "answers of $run: $(cat at$near.json at$far.json)"
 import json, sys
 near, far = (json.load(open(name)) for name in sys.argv[1:])
+stated = near
 of = lambda rows: {(row["mechanism"], row["delta"], row["setting"]): row["accuracy"] for row in rows}
 plain, near, far = of(near["private_accuracy"]), of(near["moved"]["private_accuracy"]), of(far["moved"]["private_accuracy"])
+assert any(words.startswith("the input reaches the program as it was moved") for words in stated["moved"]["guarantee"]["conditions"])
 assert set(near) == set(far) < set(plain) and "noisy_argmax" not in {name for name, _, _ in near}, near
 assert all(a <= b <= c for key in near for a, b, c in zip(far[key], near[key], plain[key]))
 assert plain["stable_rr", 0, "ensemble"][1] > near["stable_rr", 0, "ensemble"][1] > far["stable_rr", 0, "ensemble"][1] > 0

@@ -69,22 +69,22 @@ def boxes(run, member=0, k=0):
 def certificates(run):
     """What `holdfast certify` found last: label and distance [members, queries], ensemble_label, ensemble_distance and id
     [queries] of the queries; `guarantee`, what a distance means: no k changed records change an answer of distance k; and
-    `input_radius`, how far the query may move besides."""
+    `input_radius`, how far the query may move besides, in `norm`."""
     if not os.path.exists(os.path.join(run, "certificates.json")):
         raise FileNotFoundError(f"{run}: nothing was certified yet: holdfast certify --run {run} --queries FILE:test")
     with h5py.File(os.path.join(run, "distances.h5")) as file:
         found = {name: file[name][...] for name in file}
     with open(os.path.join(run, "certificates.json")) as file:
         said = json.load(file)
-    return {**found, "guarantee": said["guarantee"], "input_radius": said.get("input_radius", 0.0)}
+    return {**found, "guarantee": said["guarantee"], "input_radius": said.get("input_radius", 0.0), "norm": said.get("norm")}
 
 
 def frame(run):
     """A pandas.DataFrame of what `holdfast certify` found last: id, label, distance [queries] of the ensemble; `attrs` holds
-    the guarantee."""
+    the guarantee, and how far queries may move."""
     import pandas
 
     found = certificates(run)
     rows = pandas.DataFrame({"id": found["id"], "label": found["ensemble_label"], "distance": found["ensemble_distance"]})
-    rows.attrs["guarantee"] = found["guarantee"]
+    rows.attrs.update((name, found[name]) for name in ("guarantee", "input_radius", "norm"))
     return rows
