@@ -321,6 +321,13 @@ struct Asked {
     }
 };
 
+/// Distances at queries that moved are no less than those of queries that may move there.
+void expect_no_less(const Certificates& of_all, const Certificates& there) {
+    for (std::size_t q = 0; q < of_all.labels.size(); ++q) EXPECT_GE(there.distances[q], of_all.distances[q]);
+    for (std::size_t d = 0; d < of_all.class_distances.size(); ++d)
+        EXPECT_GE(there.class_distances[d], of_all.class_distances[d]);
+}
+
 TEST(ConvexAttack, NoRecordAndNoMovedQueryTogetherChangeAStableLabel) {
     Asked within, beyond;
     std::int64_t certified = 0, less = 0;
@@ -354,7 +361,10 @@ TEST(ConvexAttack, NoRecordAndNoMovedQueryTogetherChangeAStableLabel) {
                 EXPECT_LE(std::abs(here.distances[q] - there.distances[q]), 1);
             for (std::size_t d = 0; d < here.class_distances.size(); ++d)
                 EXPECT_LE(std::abs(here.class_distances[d] - there.class_distances[d]), 1);
-            within.add(runs, here, 1, other, moved_queries(runs, other, queries, here.labels, far, engine));
+            const std::vector<Records> moved = moved_queries(runs, other, queries, here.labels, far, engine);
+            within.add(runs, here, 1, other, moved);
+            for (const Records& elsewhere : moved)
+                expect_no_less(there, still.of(*runs.plan.backend, other, runs.plan.features(elsewhere)));
             beyond.add(runs, here, 1, other,
                        moved_queries(runs, other, queries, here.labels, 8 * far, engine));
         }
