@@ -1,28 +1,17 @@
 #include "models/noisy/noise_copies.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include <boost/random/normal_distribution.hpp>
 #include <vector>
 
 #include "kernels/base/threads.hpp"
+#include "models/privacy/noise/digits.hpp"
 
 namespace holdfast {
 
 void add_normal(SecretStream& bits, double deviation, std::span<double> features) {
-    std::array<std::uint64_t, 64> words;
-    for (std::size_t first = 0; first < features.size(); first += words.size()) {
-        const std::size_t count = std::min(words.size(), features.size() - first);
-        const std::span drawn(words.data(), count + count % 2);
-        bits.fill(std::as_writable_bytes(drawn));
-        const auto uniform = [&](std::size_t i) { return static_cast<double>(drawn[i] >> 11) * 0x1p-53; };
-        for (std::size_t i = 0; i < count; i += 2) {
-            const double length = deviation * std::sqrt(-2 * std::log(1 - uniform(i))),
-                         angle = 6.283185307179586 * uniform(i + 1);
-            features[first + i] += length * std::cos(angle);
-            if (i + 1 < count) features[first + i + 1] += length * std::sin(angle);
-        }
-    }
+    Words words(bits, Words::most_ahead);
+    boost::random::normal_distribution<double> normal(0, deviation);
+    for (double& feature : features) feature += normal(words);
 }
 
 Records noise_copies(const Records& records, std::span<const std::uint32_t> indices,

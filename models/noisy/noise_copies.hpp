@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-/// features += normal noise of so large a deviation, by Box and Muller; what leaves the range the network
+/// features += normal noise of so large a deviation, by Boost's generator; what leaves the range the network
 /// counts as its end. It says nothing of privacy: what is learnt of it is clipped as any gradient.
 void add_normal(SecretStream& bits, double deviation, std::span<double> features);
 

@@ -3,15 +3,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/base/error.hpp"
-#include "kernels/base/sixteen_sums.hpp"
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "models/noisy/noise_copies.hpp"
+#include "models/noisy/record_vector.hpp"
 #include "models/robust/scattering_gradient.hpp"
 #include "models/training/wide_sums.hpp"
 
@@ -117,21 +116,20 @@ class RobustSums::Worker {
           rule_inside_(NormRule<double>::inside(settings_.clip, of.plan_.network.parameters())),
           unit_(settings_.clip.grid<double>().unit()),
           limit_(settings_.clip.weight_units<double>()),
-          gradient_(of.plan_.network.parameters()),
-          units_(gradient_.size()),
+          vector_(of.plan_.network),
           x_(surrogate_.features()),
           moved_(x_.size()) {}
 
-    /// Are most rows' labels those of the parameters? The vector of their person is units() then.
-    bool take(std::span<const std::uint32_t> rows) {
-        std::fill(gradient_.begin(), gradient_.end(), 0);
+    /// What the person of these rows adds, added to sums [parameters]. Are most rows' labels those of the
+    /// parameters?
+    bool take(std::span<const std::uint32_t> rows, std::int64_t* sums) {
+        vector_.clear();
         std::size_t right = 0;
         SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(point_.step));
         for (const std::uint32_t row : rows) right += add_row(row, bits) ? 1 : 0;
-        clip();
+        add_clipped(sums);
         return 2 * right > rows.size();
     }
-    const std::vector<std::int64_t>& units() const { return units_; }
 
   private:
     bool add_row(std::uint32_t row, SecretStream& bits) {
@@ -157,10 +155,9 @@ class RobustSums::Worker {
     }
     /// Of the clip's length where they are noise.centre long; of a person, the mean of the rows.
     void add_inputs() {
-        const double part = of_.records_.rows_of_persons ? weight_ : 1,
-                     weight = part * settings_.clip.norm_limit / settings_.noise.centre;
-        for (std::size_t i = 0; i < x_.size(); ++i)
-            gradient_[i] += weight * surrogate_.transform().apply<double>(x_[i]);
+        const double part = of_.records_.rows_of_persons ? weight_ : 1;
+        for (double& value : x_) value = surrogate_.transform().apply<double>(value);
+        vector_.add_entries(x_, part * settings_.clip.norm_limit / settings_.noise.centre);
     }
     /// The first layer's weights are learnt of what it reads, less the centre.
     void forward(const std::vector<double>& x) {
@@ -194,7 +191,8 @@ class RobustSums::Worker {
         } else {
             drawn_label_by_logits(pass_.logits, evidence_, settings_.training.label_unit, by_logits_);
         }
-        surrogate_.add_by_parameters(by_logits_, weight * weight_, pass_, gradient_);
+        surrogate_.backward(by_logits_, pass_);
+        vector_.add(pass_.values, pass_.deltas, weight * weight_);
     }
     /// The cross-entropy of the leads that other classes have where the ball gives them most, of a linear
     /// network whose forward pass is done: its gradient.
@@ -205,37 +203,24 @@ class RobustSums::Worker {
             if (c != truth)
                 leads_[c] = pass_.logits[c] - pass_.logits[truth] + point_.gains[truth * classes + c];
         cross_entropy_by_logits(leads_, truth, by_logits_);
-        const double* const values = pass_.values[0].data();
-        double* const of_truth = &gradient_[truth * (columns + 1)];
+        deltas_.assign(classes, 0);
         for (std::size_t c = 0; c < classes; ++c) {
             if (c == truth) continue;
-            const double share = weight_ * by_logits_[c],
-                         *move = &point_.moves[(truth * classes + c) * columns];
-            double* const row = &gradient_[c * (columns + 1)];
-            for (std::size_t i = 0; i < columns; ++i) {
-                const double part = share * (values[i] + move[i]);
-                row[i] += part;
-                of_truth[i] -= part;
-            }
-            row[columns] += share;
-            of_truth[columns] -= share;
+            const double* const move = &point_.moves[(truth * classes + c) * columns];
+            moved_.resize(columns);
+            for (std::size_t i = 0; i < columns; ++i) moved_[i] = pass_.values[0][i] + move[i];
+            deltas_[c] = weight_ * by_logits_[c];
+            deltas_[truth] = -deltas_[c];
+            vector_.add_first(moved_, deltas_);
+            deltas_[c] = 0;
         }
     }
     /// Into the ball of norm_limit, on the grid; what rounding could bring out of it adds nothing.
-    void clip() {
-        const std::size_t size = gradient_.size();
-        const double norm =
-            std::sqrt(in_sixteen_sums(size, [&](std::size_t p) { return gradient_[p] * gradient_[p]; }));
-        if (!std::isfinite(norm)) return std::fill(units_.begin(), units_.end(), 0);
-        const double factor = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_;
-        constexpr double middle = 0x1.8p52;  // entries are below 2^25 in size: adding it rounds to integers
-        const double squares = in_sixteen_sums(size, [&](std::size_t p) {  // exact: below 2^53
-            const double shifted = gradient_[p] * factor + middle, whole = shifted - middle;
-            units_[p] = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle);
-            return whole * whole;
-        });
-        const auto limit = static_cast<double>(limit_);
-        if (squares > limit * limit) std::fill(units_.begin(), units_.end(), 0);
+    void add_clipped(std::int64_t* sums) {
+        const double norm = vector_.norm(), scale = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_,
+                     limit = static_cast<double>(limit_);
+        if (!std::isfinite(norm)) return;
+        if (vector_.add_units(scale, 1, sums) > limit * limit) vector_.add_units(scale, -1, sums);
     }
 
     const RobustSums& of_;
@@ -249,9 +234,8 @@ class RobustSums::Worker {
     double rule_inside_, unit_;
     std::int64_t limit_;
     Surrogate::Pass pass_;
-    std::vector<double> gradient_;
-    std::vector<std::int64_t> units_;
-    std::vector<double> x_, moved_, by_logits_, leads_;
+    RecordVector vector_;
+    std::vector<double> x_, moved_, by_logits_, leads_, deltas_;
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)
@@ -310,8 +294,7 @@ NoisyStepSums RobustSums::of(const Start& start, std::span<const std::uint32_t> 
             failure.guard([&] {
                 if (!worker) return;
                 const auto rows = indices.subspan(starts[i], starts[i + 1] - starts[i]);
-                sums[parameters + 1] += worker->take(rows) ? 1 : 0;
-                for (std::size_t p = 0; p < parameters; ++p) sums[p] += worker->units()[p];
+                sums[parameters + 1] += worker->take(rows, sums.data()) ? 1 : 0;
             });
         }
 #pragma omp critical
@@ -329,8 +312,9 @@ std::vector<std::int64_t> RobustSums::vector_of(const Start& start,
                                                 std::span<const std::uint32_t> rows) const {
     const Point point(plan_, start);
     Worker worker(*this, point);
-    worker.take(rows);
-    return worker.units();
+    std::vector<std::int64_t> units(start.parameters.size());
+    worker.take(rows, units.data());
+    return units;
 }
 
 }  // namespace holdfast

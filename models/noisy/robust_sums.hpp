@@ -26,7 +26,7 @@ struct NoisyStepSums {
 /// gradients, over its rows by their weights, clipped as a whole to a 2-norm of clip.norm_limit and rounded;
 /// where the mean is not measured yet, its inputs in place of a gradient. It is a function of the record, of
 /// the parameters and the mean so far and of bits that the key draws under its id, whatever others there are
-/// (models/privacy/mathematics.md, one vector a record). In double, in plain loops, by the host.
+/// (models/privacy/mathematics.md, one vector a record). In double, by the host.
 class RobustSums {
   public:
     /// Plan, records and key must outlive it.

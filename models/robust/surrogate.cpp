@@ -6,8 +6,14 @@
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/base/sixteen_sums.hpp"
 #include "models/idp/plain_network.hpp"
+#include "models/robust/dense_lanes.hpp"
 
 namespace holdfast {
+namespace {
+
+constexpr std::size_t columns_together = 16;  // as dense_lanes has them in registers
+
+}  // namespace
 
 Surrogate::Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units,
                      const Scattering* map)
@@ -37,36 +43,31 @@ Surrogate::Surrogate(const Network& network, Precision precision, const std::vec
                                  : parameter_value<double>(units[first + p]);
         (p % (in + 1) < in ? rows.weight : rows.bias).push_back(value);
     }
-    for (AffineLayer& affine : plain.layers) {
-        Layer layer{affine.in, affine.out, std::vector<double>(affine.weight.size()),
-                    std::move(affine.weight), std::move(affine.bias)};
-        for (std::size_t o = 0; o < layer.out; ++o) {
-            for (std::size_t i = 0; i < layer.in; ++i)
-                layer.by_input[i * layer.out + o] = layer.by_output[o * layer.in + i];
-        }
-        layers_.push_back(std::move(layer));
-    }
+    layers_.assign(plain.layers.begin(), plain.layers.end());
 }
 
-/// out [Count] from `first` on: as many sums, each in order, as stay in registers. Inputs of 0 add nothing.
-template <std::size_t Count>
-void Surrogate::Layer::add_inputs(std::size_t first, const std::vector<double>& x, double* result) const {
-    double sums[Count];
-    std::copy_n(&bias[first], Count, sums);
-    for (std::size_t i = 0; i < in; ++i) {
-        const double value = x[i], *weights = &by_input[i * out + first];
-        if (value == 0) continue;
-        for (std::size_t o = 0; o < Count; ++o) sums[o] += weights[o] * value;
+Surrogate::Layer::Layer(const AffineLayer& affine)
+    : in(affine.in),
+      out(affine.out),
+      width(out + (columns_together - out % columns_together) % columns_together),
+      by_input(in * width),
+      by_output(affine.weight),
+      bias(affine.bias) {
+    bias.resize(width);
+    for (std::size_t o = 0; o < out; ++o) {
+        for (std::size_t i = 0; i < in; ++i) by_input[i * width + o] = by_output[o * in + i];
     }
-    std::copy_n(sums, Count, result + first);
 }
 
 void Surrogate::Layer::forward(const std::vector<double>& x, std::vector<double>& result) const {
+    result.resize(width);
+    sum_rows({x, by_input.data(), width, bias.data()}, result.data(), width);
     result.resize(out);
-    std::size_t first = 0;
-    for (; first + 8 <= out; first += 8) add_inputs<8>(first, x, result.data());
-    for (; first + 2 <= out; first += 2) add_inputs<2>(first, x, result.data());
-    for (; first < out; ++first) add_inputs<1>(first, x, result.data());
+}
+
+void Surrogate::Layer::behind(const std::vector<double>& deltas, std::vector<double>& result) const {
+    result.resize(in);
+    sum_rows({deltas, by_output.data(), in}, result.data(), in);
 }
 
 void Surrogate::forward(std::span<const double> x, Pass& pass) const {
@@ -87,51 +88,25 @@ void Surrogate::forward(std::span<const double> x, Pass& pass) const {
     if (pass.logits.size() == 1) pass.logits.insert(pass.logits.begin(), 0);
 }
 
-void Surrogate::start(std::span<const double> by_logits, Pass& pass) const {
-    pass.deltas.assign(by_logits.begin() + (layers_.back().out == 1 ? 1 : 0), by_logits.end());
-}
-
-/// deltas of the layer before, from those of this one.
-void Surrogate::behind(std::size_t l, Pass& pass) const {
-    const Layer& layer = layers_[l];
-    pass.behind.assign(layer.in, 0);
-    for (std::size_t o = 0; o < layer.out; ++o) {
-        const double delta = pass.deltas[o], *weights = &layer.by_output[o * layer.in];
-        if (delta == 0) continue;
-        for (std::size_t i = 0; i < layer.in; ++i) pass.behind[i] += weights[i] * delta;
+void Surrogate::backward(std::span<const double> by_logits, Pass& pass) const {
+    pass.deltas.resize(layers_.size());
+    pass.deltas.back().assign(by_logits.begin() + (layers_.back().out == 1 ? 1 : 0), by_logits.end());
+    for (std::size_t l = layers_.size(); l-- > 1;) {
+        std::vector<double>& before = pass.deltas[l - 1];
+        layers_[l].behind(pass.deltas[l], before);
+        for (std::size_t i = 0; i < before.size(); ++i)
+            if (!(pass.values[l][i] > 0)) before[i] = 0;
     }
-    for (std::size_t i = 0; l > 0 && i < layer.in; ++i)
-        if (!(pass.values[l][i] > 0)) pass.behind[i] = 0;
-    std::swap(pass.deltas, pass.behind);
 }
 
 void Surrogate::gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const {
-    start(by_logits, pass);
-    for (std::size_t l = layers_.size(); l-- > 0;) behind(l, pass);
-    for (double& delta : pass.deltas) delta *= transform_.scale;
+    backward(by_logits, pass);
+    layers_.front().behind(pass.deltas.front(), pass.behind);
+    for (double& delta : pass.behind) delta *= transform_.scale;
     if (map_)
-        map_->gradient(pass.deltas, pass.scattered, gradient);
+        map_->gradient(pass.behind, pass.scattered, gradient);
     else
-        std::copy(pass.deltas.begin(), pass.deltas.end(), gradient.begin());
-}
-
-void Surrogate::add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
-                                  std::span<double> sums) const {
-    start(by_logits, pass);
-    double* end = sums.data() + sums.size();
-    for (std::size_t l = layers_.size(); l-- > 0;) {
-        const Layer& layer = layers_[l];
-        end -= layer.out * (layer.in + 1);
-        for (std::size_t o = 0; o < layer.out; ++o) {
-            const double delta = weight * pass.deltas[o], *inputs = pass.values[l].data();
-            double* row = end + o * (layer.in + 1);
-            if (delta == 0) continue;
-            for (std::size_t i = 0; i < layer.in; ++i) row[i] += delta * inputs[i];
-            row[layer.in] += delta;
-        }
-        if (l > 0) behind(l, pass);
-    }
-    ensure(end == sums.data(), "the parameters of a dense network");
+        std::copy(pass.behind.begin(), pass.behind.end(), gradient.begin());
 }
 
 double Surrogate::rise(std::size_t c, std::size_t j, std::span<const double> move) const {

@@ -10,6 +10,8 @@
 
 namespace holdfast {
 
+struct AffineLayer;
+
 /// A network as a function of real numbers, in double and in a fixed order, with its derivatives: what
 /// attacks climb. Nothing is claimed of it; whether an attack succeeded, the program itself decides. A
 /// convolution is the matrix it is.
@@ -30,17 +32,16 @@ class Surrogate {
     struct Pass {
         std::vector<std::vector<double>> values;  ///< what each layer reads; at last what the last one gives
         std::vector<double> logits;               ///< [classes]; one logit stands against 0 of class 0
-        std::vector<double> deltas, behind;       ///< of what follows
-        SmoothScattering::Pass scattered;         ///< of the map
+        std::vector<std::vector<double>> deltas;  ///< derivatives by what each layer gives (backward())
+        std::vector<double> behind;
+        SmoothScattering::Pass scattered;  ///< of the map
     };
     /// x: [features], or an image
     void forward(std::span<const double> x, Pass& pass) const;
-    /// gradient [features] = the derivative of the sum of by_logits[c] logit_c at the input of the last
-    /// forward().
+    /// pass.deltas: of the sum of by_logits[c] logit_c at the input of the last forward().
+    void backward(std::span<const double> by_logits, Pass& pass) const;
+    /// gradient [features] = its derivative at that input.
     void gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const;
-    /// sums [parameters] += weight times its derivative by the parameters, of a dense network.
-    void add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
-                           std::span<double> sums) const;
 
     /// Of a network without hidden layers: how far the logit of class c rises above that of class j where the
     /// [features] values that it reads move by so much.
@@ -48,17 +49,15 @@ class Surrogate {
 
   private:
     struct Layer {
-        std::size_t in, out;
-        std::vector<double> by_input, by_output, bias;  ///< weights [in, out] and [out, in]
-
+        Layer(const AffineLayer& affine);
         void forward(const std::vector<double>& x, std::vector<double>& result) const;
+        /// Of what it reads, by the deltas of what it gives.
+        void behind(const std::vector<double>& deltas, std::vector<double>& result) const;
 
-      private:
-        template <std::size_t Count>
-        void add_inputs(std::size_t first, const std::vector<double>& x, double* result) const;
+        std::size_t in, out;
+        std::size_t width;                              ///< out, and columns of zeros up to whole vectors
+        std::vector<double> by_input, by_output, bias;  ///< weights [in, width] and [out, in]; [width]
     };
-    void start(std::span<const double> by_logits, Pass& pass) const;
-    void behind(std::size_t layer, Pass& pass) const;
 
     InputTransform transform_;
     FeatureRange range_;

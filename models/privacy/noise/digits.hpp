@@ -24,6 +24,12 @@ class Words {
         return words_[next_++];
     }
 
+    // As a distribution of Boost asks for them.
+    using result_type = std::uint64_t;
+    static constexpr result_type min() { return 0; }
+    static constexpr result_type max() { return ~result_type{0}; }
+    result_type operator()() { return next(); }
+
   private:
     RandomBits& bits_;
     std::size_t ahead_, next_;

@@ -1,0 +1,95 @@
+#include "models/noisy/record_vector.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "models/robust/dense_lanes.hpp"
+
+namespace holdfast {
+
+RecordVector::RecordVector(const Network& network) : folded_(network.parameters()) {
+    for (std::size_t l = 0; l < network.layers().size(); ++l) {
+        const auto& layer = network.layers()[l];
+        layers_.push_back(
+            {layer.in, layer.out, network.offset(l), {}, std::vector<double>(layer.out * most_terms)});
+    }
+}
+
+void RecordVector::clear() {
+    for (Layer& layer : layers_) layer.terms = 0;
+    if (has_folded_) std::fill(folded_.begin(), folded_.end(), 0);
+    has_folded_ = false;
+}
+
+void RecordVector::add(std::span<const std::vector<double>> inputs,
+                       std::span<const std::vector<double>> deltas, double weight) {
+    for (std::size_t l = 0; l < layers_.size(); ++l) add_to(layers_[l], inputs[l], deltas[l], weight);
+}
+
+void RecordVector::add_first(std::span<const double> input, std::span<const double> deltas) {
+    add_to(layers_.front(), input, deltas, 1);
+}
+
+void RecordVector::add_entries(std::span<const double> entries, double weight) {
+    has_folded_ = true;
+    for (std::size_t i = 0; i < entries.size(); ++i) folded_[i] += weight * entries[i];
+}
+
+void RecordVector::add_to(Layer& layer, std::span<const double> input, std::span<const double> deltas,
+                          double weight) {
+    if (layer.terms == most_terms) fold(layer);
+    const std::size_t term = layer.terms++;
+    layer.inputs.resize(std::max(layer.inputs.size(), layer.terms * layer.in));
+    std::copy(input.begin(), input.end(),
+              layer.inputs.begin() + static_cast<std::ptrdiff_t>(term * layer.in));
+    for (std::size_t o = 0; o < layer.out; ++o) layer.deltas[o * most_terms + term] = weight * deltas[o];
+}
+
+void RecordVector::fold(Layer& layer) {
+    for (std::size_t o = 0; o < layer.out; ++o) {
+        double* const row = &folded_[layer.first + o * (layer.in + 1)];
+        const std::span factors(&layer.deltas[o * most_terms], layer.terms);
+        sum_rows({factors, layer.inputs.data(), layer.in, row}, row, layer.in);
+        for (const double factor : factors) row[layer.in] += factor;
+    }
+    layer.terms = 0;
+    has_folded_ = true;
+}
+
+template <typename Visit>
+void RecordVector::visit_rows(const Visit& visit) const {
+    for (const Layer& layer : layers_) {
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            const std::size_t first = layer.first + o * (layer.in + 1);
+            const double* const before = has_folded_ ? &folded_[first] : nullptr;
+            const std::span factors(&layer.deltas[o * most_terms], layer.terms);
+            double last = before != nullptr ? before[layer.in] : 0;
+            for (const double factor : factors) last += factor;
+            visit(WeightedRows{factors, layer.inputs.data(), layer.in, before}, layer.in, last, first);
+        }
+    }
+}
+
+double RecordVector::norm() const {
+    double squares = 0;
+    visit_rows([&](const WeightedRows& row, std::size_t length, double last, std::size_t) {
+        squares += squares_of_rows(row, length) + last * last;
+    });
+    return std::sqrt(squares);
+}
+
+double RecordVector::add_units(double scale, std::int64_t sign, std::int64_t* sums) const {
+    constexpr double middle = 0x1.8p52;
+    double squares = 0;
+    visit_rows([&](const WeightedRows& row, std::size_t length, double last, std::size_t first) {
+        squares += add_units_of_rows(row, length, scale, sign, sums + first);
+        const double shifted = last * scale + middle, whole = shifted - middle;
+        sums[first + length] +=
+            sign * (std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle));
+        squares += whole * whole;
+    });
+    return squares;
+}
+
+}  // namespace holdfast
