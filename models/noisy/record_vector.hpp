@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace holdfast {
 
 /// What a record, or a person, adds to a step before and after its clip: the gradient of a dense network as a
 /// sum of outer products, of what each layer reads and the derivatives by what it gives. Its entries are made
-/// twice, for the norm and for the units, and kept nowhere.
+/// when they are needed, and kept nowhere.
 class RecordVector {
   public:
     explicit RecordVector(const Network& network);
@@ -25,7 +26,7 @@ class RecordVector {
     void add_entries(std::span<const double> entries, double weight);
 
     double norm() const;
-    /// sums [parameters] += sign times what is rounded of `scale` times its entries; returns the squares of
+    /// sums [parameters] += sign times what is rounded of `scale` times the entries; returns the squares of
     /// that.
     double add_units(double scale, std::int64_t sign, std::int64_t* sums) const;
 
@@ -38,12 +39,15 @@ class RecordVector {
     static constexpr std::size_t most_terms = 64;
     void add_to(Layer& layer, std::span<const double> input, std::span<const double> deltas, double weight);
     void fold(Layer& layer);
-    /// visit(row of the entries but the last, how many, the last, where the row begins)
+    void begin_folded();
+    std::optional<double> squares_by_terms(const Layer& layer) const;
+    /// visit(a row but its last entry, that entry, where the row begins)
     template <typename Visit>
-    void visit_rows(const Visit& visit) const;
+    void visit_rows(const Layer& layer, const Visit& visit) const;
 
     std::vector<Layer> layers_;
-    std::vector<double> folded_;  ///< [parameters]: what was added before the terms
+    std::size_t parameters_;
+    std::vector<double> folded_;  ///< [parameters]: what was added before the terms, if anything was
     bool has_folded_ = false;
 };
 

@@ -3,8 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/threads.hpp"
@@ -103,9 +106,11 @@ struct RobustSums::Point {
     std::vector<double> moves, gains;
 };
 
-/// One thread's vectors, at the parameters of a step.
+/// One thread's vectors, at the parameters of a step: of several persons at once, each as if it were alone.
 class RobustSums::Worker {
   public:
+    static constexpr std::size_t most_persons = Surrogate::together;
+
     Worker(const RobustSums& of, const Point& point)
         : of_(of),
           settings_(of.plan_.settings),
@@ -116,126 +121,222 @@ class RobustSums::Worker {
           rule_inside_(NormRule<double>::inside(settings_.clip, of.plan_.network.parameters())),
           unit_(settings_.clip.grid<double>().unit()),
           limit_(settings_.clip.weight_units<double>()),
-          vector_(of.plan_.network),
-          x_(surrogate_.features()),
-          moved_(x_.size()) {}
+          vectors_(most_persons, RecordVector(of.plan_.network)) {}
 
-    /// What the person of these rows adds, added to sums [parameters]. Are most rows' labels those of the
-    /// parameters?
-    bool take(std::span<const std::uint32_t> rows, std::int64_t* sums) {
-        vector_.clear();
-        std::size_t right = 0;
-        SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(point_.step));
-        for (const std::uint32_t row : rows) right += add_row(row, bits) ? 1 : 0;
-        add_clipped(sums);
-        return 2 * right > rows.size();
+    /// What the persons add whose rows begin at `starts`, the last behind them, added to sums [parameters].
+    /// Returns of how many the parameters give most rows their label.
+    std::size_t take(std::span<const std::uint32_t> indices, std::span<const std::size_t> starts,
+                     std::int64_t* sums) {
+        const std::size_t persons = starts.size() - 1;
+        std::array<std::optional<SecretStream>, most_persons> bits;
+        std::array<std::size_t, most_persons> right{};
+        for (std::size_t i = 0; i < persons; ++i) {
+            vectors_[i].clear();
+            bits[i].emplace(of_.key_, of_.records_.ids[indices[starts[i]]],
+                            static_cast<std::uint32_t>(point_.step));
+        }
+        const std::size_t together = rows_together();
+        for (std::size_t first = starts[0], person = 0; first < starts[persons]; first += rows_.size()) {
+            rows_.resize(std::min(together, starts[persons] - first));
+            for (std::size_t r = 0; r < rows_.size(); ++r) {
+                while (first + r >= starts[person + 1]) ++person;
+                set_row(rows_[r], indices[first + r], person);
+            }
+            add_rows(bits, right);
+        }
+        std::size_t answered = 0;
+        for (std::size_t i = 0; i < persons; ++i) {
+            add_clipped(vectors_[i], sums);
+            answered += 2 * right[i] > starts[i + 1] - starts[i] ? 1 : 0;
+        }
+        return answered;
     }
 
   private:
-    bool add_row(std::uint32_t row, SecretStream& bits) {
-        for (std::size_t j = 0; j < x_.size(); ++j)
-            x_[j] = surrogate_.transform().inside(of_.records_.features.at(row, j));
-        weight_ = of_.records_.weights.empty() ? 1 : of_.records_.weights[row];
-        const auto truth = static_cast<std::size_t>(of_.records_.labels[row]);
+    using Bits = std::array<std::optional<SecretStream>, most_persons>;
+    struct Row {
+        std::size_t person;
+        std::uint64_t id;
+        std::size_t truth;
+        double weight;
+        std::span<const std::uint8_t> evidence;  ///< of its label, where that is corrected
+        std::vector<double> x;
+    };
+    /// One of a row: under noise, and where an attack ended that began by the word.
+    struct Copy {
+        std::size_t row;
+        std::vector<double> noisy, attacked;
+        std::uint64_t word = 0;
+    };
+
+    std::size_t rows_together() const {
+        constexpr std::int64_t copies = 8 * Surrogate::together;  // are kept at once, if rows have fewer
+        return static_cast<std::size_t>(std::clamp<std::int64_t>(
+            copies / settings_.robust.copies, 1, static_cast<std::int64_t>(Surrogate::together)));
+    }
+    void set_row(Row& to, std::uint32_t row, std::size_t person) const {
+        const Records& records = of_.records_;
+        to.person = person;
+        to.id = records.ids[row];
+        to.truth = static_cast<std::size_t>(records.labels[row]);
+        to.weight = records.weights.empty() ? 1 : records.weights[row];
         if (settings_.training.corrects_labels()) {
-            const std::size_t classes = of_.records_.evidence_classes();
-            evidence_ = std::span(of_.records_.evidence).subspan(row * classes, classes);
+            const std::size_t classes = records.evidence_classes();
+            to.evidence = std::span(records.evidence).subspan(row * classes, classes);
         }
-        forward(x_);
-        const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
-        const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
+        to.x.resize(surrogate_.features());
+        for (std::size_t j = 0; j < to.x.size(); ++j)
+            to.x[j] = surrogate_.transform().inside(records.features.at(row, j));
+    }
+    void add_rows(Bits& bits, std::span<std::size_t> right) {
+        for (const Row& row : rows_) open(row.x);
+        forward();
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            const std::vector<double>& logits = passes_[r].logits;
+            const auto greatest = std::max_element(logits.begin(), logits.end()) - logits.begin();
+            right[rows_[r].person] += static_cast<std::size_t>(greatest) == rows_[r].truth ? 1 : 0;
+        }
         if (point_.measures) {
-            add_inputs();
+            for (const Row& row : rows_) add_inputs(row);
         } else if (attack_.name == "worst_case") {
-            add_worst_case(truth);
+            for (std::size_t r = 0; r < rows_.size(); ++r) add_worst_case(rows_[r], passes_[r]);
+        } else if (settings_.robust.copies == 1 && settings_.robust.noise == 0 && attack_.name == "none") {
+            for (std::size_t r = 0; r < rows_.size(); ++r) taken_.push_back({r, 1});
+            add_gradients();
         } else {
-            add_copies(truth, of_.records_.ids[row], bits);
+            opened_ = 0;
+            add_copies(bits);
         }
-        return right;
+        opened_ = 0;
     }
     /// Of the clip's length where they are noise.centre long; of a person, the mean of the rows.
-    void add_inputs() {
-        const double part = of_.records_.rows_of_persons ? weight_ : 1;
-        for (double& value : x_) value = surrogate_.transform().apply<double>(value);
-        vector_.add_entries(x_, part * settings_.clip.norm_limit / settings_.noise.centre);
+    void add_inputs(const Row& row) {
+        const double part = of_.records_.rows_of_persons ? row.weight : 1;
+        std::vector<double> inputs;
+        for (const double value : row.x) inputs.push_back(surrogate_.transform().apply<double>(value));
+        vectors_[row.person].add_entries(inputs, part * settings_.clip.norm_limit / settings_.noise.centre);
+    }
+
+    // Inputs are brought forward together.
+    void open(std::span<const double> x) {
+        passes_.resize(std::max(passes_.size(), opened_ + 1));
+        surrogate_.read(x, passes_[opened_++]);
     }
     /// The first layer's weights are learnt of what it reads, less the centre.
-    void forward(const std::vector<double>& x) {
-        surrogate_.forward(x, pass_);
-        const std::vector<double>& centre = point_.centre;
-        for (std::size_t i = 0; i < centre.size(); ++i) pass_.values[0][i] -= centre[i];
+    void forward() {
+        surrogate_.forward(std::span(passes_).first(opened_));
+        for (std::size_t i = 0; i < opened_; ++i)
+            for (std::size_t j = 0; j < point_.centre.size(); ++j)
+                passes_[i].values[0][j] -= point_.centre[j];
     }
-    void add_copies(std::size_t truth, std::uint64_t id, SecretStream& bits) {
+    /// Of what was opened and brought forward: row and weight of each.
+    void add_gradients() {
+        for (std::size_t i = 0; i < opened_; ++i) {
+            const Row& row = rows_[taken_[i].first];
+            Surrogate::Pass& pass = passes_[i];
+            if (row.evidence.empty()) {
+                cross_entropy_by_logits(pass.logits, row.truth, pass.by_logits);
+            } else {
+                drawn_label_by_logits(pass.logits, row.evidence, settings_.training.label_unit,
+                                      pass.by_logits);
+            }
+        }
+        surrogate_.backward(std::span(passes_).first(opened_));
+        for (std::size_t i = 0; i < opened_; ++i) {
+            const Row& row = rows_[taken_[i].first];
+            vectors_[row.person].add(passes_[i].values, passes_[i].deltas, taken_[i].second * row.weight);
+        }
+        taken_.clear();
+        opened_ = 0;
+    }
+    void add(const std::vector<double>& x, std::size_t row, double weight) {
+        open(x);
+        taken_.emplace_back(row, weight);
+        if (opened_ < Surrogate::together) return;
+        forward();
+        add_gradients();
+    }
+
+    /// A person's bits are drawn, and gradients added, row after row and copy after copy, whoever else is
+    /// here.
+    void add_copies(Bits& bits) {
         const RobustSettings& robust = settings_.robust;
         const bool attacked = attack_.name != "none";
-        if (robust.copies == 1 && robust.noise == 0 && !attacked) return add_pass(truth, 1);
-        const auto copies = static_cast<double>(robust.copies);
-        const double adversarial = attacked ? robust.weight / (1 + robust.weight) : 0;
-        for (std::int64_t copy = 0; copy < robust.copies; ++copy) {
+        const auto copies = static_cast<std::size_t>(robust.copies);
+        const double adversarial = attacked ? robust.weight / (1 + robust.weight) : 0,
+                     each = static_cast<double>(robust.copies);
+        copies_.resize(rows_.size() * copies);
+        for (std::size_t c = 0; c < copies_.size(); ++c) {
+            Copy& copy = copies_[c];
+            copy.row = c / copies;
+            SecretStream& stream = *bits[rows_[copy.row].person];
             if (adversarial < 1) {
-                moved_ = x_;
-                if (robust.noise > 0) add_normal(bits, robust.noise, moved_);
-                add(moved_, truth, (1 - adversarial) / copies);
+                copy.noisy = rows_[copy.row].x;
+                if (robust.noise > 0) add_normal(stream, robust.noise, copy.noisy);
             }
-            if (attacked) add(climb_.from(x_, truth, 0, word_of(bits), id), truth, adversarial / copies);
+            if (attacked) copy.word = word_of(stream);
         }
-    }
-    void add(const std::vector<double>& x, std::size_t truth, double weight) {
-        forward(x);
-        add_pass(truth, weight);
-    }
-    /// Of what was last brought forward.
-    void add_pass(std::size_t truth, double weight) {
-        if (evidence_.empty()) {
-            cross_entropy_by_logits(pass_.logits, truth, by_logits_);
-        } else {
-            drawn_label_by_logits(pass_.logits, evidence_, settings_.training.label_unit, by_logits_);
+        if (attacked) attack_copies();
+        for (const Copy& copy : copies_) {
+            if (adversarial < 1) add(copy.noisy, copy.row, (1 - adversarial) / each);
+            if (attacked) add(copy.attacked, copy.row, adversarial / each);
         }
-        surrogate_.backward(by_logits_, pass_);
-        vector_.add(pass_.values, pass_.deltas, weight * weight_);
+        forward();
+        add_gradients();
+    }
+    void attack_copies() {
+        for (std::size_t first = 0; first < copies_.size(); first += Surrogate::together) {
+            const std::size_t last = std::min(first + Surrogate::together, copies_.size());
+            std::vector<Climb::Start> starts;
+            for (std::size_t c = first; c < last; ++c) {
+                const Row& row = rows_[copies_[c].row];
+                starts.push_back({row.x, row.truth, 0, copies_[c].word, row.id});
+            }
+            climb_.from(starts);
+            for (std::size_t c = first; c < last; ++c) copies_[c].attacked = climb_.found(c - first);
+        }
     }
     /// The cross-entropy of the leads that other classes have where the ball gives them most, of a linear
     /// network whose forward pass is done: its gradient.
-    void add_worst_case(std::size_t truth) {
-        const std::size_t classes = pass_.logits.size(), columns = pass_.values[0].size();
-        leads_.assign(classes, 0);
+    void add_worst_case(const Row& row, const Surrogate::Pass& pass) {
+        const std::size_t classes = pass.logits.size(), columns = pass.values[0].size(), truth = row.truth;
+        std::vector<double> leads(classes), by_leads, deltas(classes), moved(columns);
         for (std::size_t c = 0; c < classes; ++c)
             if (c != truth)
-                leads_[c] = pass_.logits[c] - pass_.logits[truth] + point_.gains[truth * classes + c];
-        cross_entropy_by_logits(leads_, truth, by_logits_);
-        deltas_.assign(classes, 0);
+                leads[c] = pass.logits[c] - pass.logits[truth] + point_.gains[truth * classes + c];
+        cross_entropy_by_logits(leads, truth, by_leads);
         for (std::size_t c = 0; c < classes; ++c) {
             if (c == truth) continue;
             const double* const move = &point_.moves[(truth * classes + c) * columns];
-            moved_.resize(columns);
-            for (std::size_t i = 0; i < columns; ++i) moved_[i] = pass_.values[0][i] + move[i];
-            deltas_[c] = weight_ * by_logits_[c];
-            deltas_[truth] = -deltas_[c];
-            vector_.add_first(moved_, deltas_);
-            deltas_[c] = 0;
+            for (std::size_t i = 0; i < columns; ++i) moved[i] = pass.values[0][i] + move[i];
+            deltas[c] = row.weight * by_leads[c];
+            deltas[truth] = -deltas[c];
+            vectors_[row.person].add_first(moved, deltas);
+            deltas[c] = 0;
         }
     }
     /// Into the ball of norm_limit, on the grid; what rounding could bring out of it adds nothing.
-    void add_clipped(std::int64_t* sums) {
-        const double norm = vector_.norm(), scale = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_,
+    void add_clipped(const RecordVector& vector, std::int64_t* sums) const {
+        const double norm = vector.norm(), scale = (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_,
                      limit = static_cast<double>(limit_);
         if (!std::isfinite(norm)) return;
-        if (vector_.add_units(scale, 1, sums) > limit * limit) vector_.add_units(scale, -1, sums);
+        if (vector.add_units(scale, 1, sums) > limit * limit) vector.add_units(scale, -1, sums);
     }
 
     const RobustSums& of_;
     const Settings& settings_;
     const Point& point_;
     const Surrogate& surrogate_;
-    double weight_ = 1;                            ///< of the row that is added
-    std::span<const std::uint8_t> evidence_ = {};  ///< of its label, where that is corrected
     Attack attack_;
     Climb climb_;
     double rule_inside_, unit_;
     std::int64_t limit_;
-    Surrogate::Pass pass_;
-    RecordVector vector_;
-    std::vector<double> x_, moved_, by_logits_, leads_, deltas_;
+    std::vector<RecordVector> vectors_;  ///< of each person
+    std::vector<Row> rows_;
+    std::vector<Copy> copies_;
+    std::vector<Surrogate::Pass> passes_;
+    std::size_t opened_ = 0;                             ///< of the passes
+    std::vector<std::pair<std::size_t, double>> taken_;  ///< of each that is opened, row and weight
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)
@@ -289,12 +390,13 @@ NoisyStepSums RobustSums::of(const Start& start, std::span<const std::uint32_t> 
         std::optional<Worker> worker;
         std::vector<std::int64_t> sums(entries);  // a batch has below 2^32 records of units below 2^25
         failure.guard([&] { worker.emplace(*this, point); });
-#pragma omp for schedule(dynamic, 16)
-        for (std::size_t i = 0; i < persons; ++i) {
+#pragma omp for schedule(dynamic)
+        for (std::size_t first = 0; first < persons; first += Worker::most_persons) {
             failure.guard([&] {
                 if (!worker) return;
-                const auto rows = indices.subspan(starts[i], starts[i + 1] - starts[i]);
-                sums[parameters + 1] += worker->take(rows, sums.data()) ? 1 : 0;
+                const std::size_t count = std::min(Worker::most_persons, persons - first);
+                sums[parameters + 1] += static_cast<std::int64_t>(
+                    worker->take(indices, std::span(starts).subspan(first, count + 1), sums.data()));
             });
         }
 #pragma omp critical
@@ -313,7 +415,7 @@ std::vector<std::int64_t> RobustSums::vector_of(const Start& start,
     const Point point(plan_, start);
     Worker worker(*this, point);
     std::vector<std::int64_t> units(start.parameters.size());
-    worker.take(rows, units.data());
+    worker.take(rows, std::array<std::size_t, 2>{0, rows.size()}, units.data());
     return units;
 }
 

@@ -75,78 +75,91 @@ double within_reach(double wanted, double x, double radius, FeatureRange range, 
     return std::clamp(double{static_cast<float>(nearest)}, as_float(low, x), as_float(high, x));
 }
 
-const std::vector<double>& Climb::from(const std::vector<double>& x, std::size_t truth, std::size_t start,
-                                       std::uint64_t seed, std::uint64_t id) {
-    centre_ = best_ = x_ = x;
-    truth_ = truth;
-    target_ = start < truth ? start : start + 1;  // of margin
-    least_lead_ = std::numeric_limits<double>::infinity();
-    velocity_.assign(x.size(), 0);
-    gradient_.resize(x.size());
-    if (attack_.name == "square") return search({seed}, start, id);
-    if (attack_.name == "pgd" || attack_.name == "apgd") jump({seed}, start, id);
-    if (attack_.name == "apgd") return adapt();
+void Climb::from(std::span<const Start> starts) {
+    const std::size_t count = starts.size();
+    ways_.resize(count);
+    passes_.resize(std::max(passes_.size(), count));
+    for (std::size_t i = 0; i < count; ++i) {
+        const Start& start = starts[i];
+        Way& way = ways_[i];
+        way.x.assign(start.x.begin(), start.x.end());
+        way.centre = way.best = way.x;
+        way.truth = start.truth;
+        way.target = start.start < start.truth ? start.start : start.start + 1;
+        way.least_lead = std::numeric_limits<double>::infinity();
+        way.velocity.assign(way.x.size(), 0);
+        if (attack_.name == "square") search(i, {start.seed}, start.start, start.id);
+        if (attack_.name == "pgd" || attack_.name == "apgd") jump(way, {start.seed}, start.start, start.id);
+        if (attack_.name == "apgd") adapt(i);
+    }
+    if (attack_.name == "square" || attack_.name == "apgd") return;
     const std::size_t steps = attack_.name == "fgsm" ? 1 : attack_.steps;
     const bool overshoots = attack_.name == "pgd" || attack_.name == "margin";
     const double length = (overshoots ? 2.5 : 1.0) * radius_ / static_cast<double>(steps);
     for (std::size_t step = 0; step < steps; ++step) {
-        look();
-        aim();
-        move(length);
+        look(0, count);
+        aim(0, count);
+        for (std::size_t i = 0; i < count; ++i) move(i, length);
     }
-    look();
-    return best_;
+    look(0, count);
 }
 
-/// Keeps the input if the true class leads by less than before.
-void Climb::look() {
-    surrogate_.forward(x_, pass_);
-    next_ = truth_ == 0 ? 1 : 0;
-    for (std::size_t c = 0; c < pass_.logits.size(); ++c)
-        if (c != truth_ && pass_.logits[c] > pass_.logits[next_]) next_ = c;
-    lead_ = pass_.logits[truth_] - pass_.logits[next_];
-    if (!(lead_ < least_lead_)) return;
-    least_lead_ = lead_;
-    best_ = x_;
+/// Keeps the inputs at which the true class leads by less than before.
+void Climb::look(std::size_t first, std::size_t last) {
+    const std::span passes = std::span(passes_).subspan(first, last - first);
+    for (std::size_t i = first; i < last; ++i) surrogate_.read(ways_[i].x, passes_[i]);
+    surrogate_.forward(passes);
+    for (std::size_t i = first; i < last; ++i) {
+        Way& way = ways_[i];
+        const std::vector<double>& logits = passes_[i].logits;
+        way.next = way.truth == 0 ? 1 : 0;
+        for (std::size_t c = 0; c < logits.size(); ++c)
+            if (c != way.truth && logits[c] > logits[way.next]) way.next = c;
+        way.lead = logits[way.truth] - logits[way.next];
+        if (!(way.lead < way.least_lead)) continue;
+        way.least_lead = way.lead;
+        way.best = way.x;
+    }
 }
 
 /// Croce and Hein 2020: a quarter of the last move goes on; where a stretch of steps brings little, the rest
 /// are half as long, from the best input so far.
-const std::vector<double>& Climb::adapt() {
+void Climb::adapt(std::size_t i) {
+    Way& way = ways_[i];
     const auto steps = static_cast<double>(attack_.steps);
-    double length = 2 * radius_, stretch = 0.22 * steps, least_before = least_lead_;
+    double length = 2 * radius_, stretch = 0.22 * steps, least_before = way.least_lead;
     std::size_t taken = 0, better = 0;
     bool halved = false;
-    std::vector<double> before = x_, at;
-    look();
+    std::vector<double> before = way.x, at;
+    look(i, i + 1);
     for (std::size_t step = 0; step < attack_.steps; ++step) {
-        const double lead_before = lead_;
-        aim();
-        at = x_;
-        move(length);
-        for (std::size_t i = 0; i < x_.size(); ++i)
-            x_[i] = at[i] + 0.75 * (x_[i] - at[i]) + 0.25 * (at[i] - before[i]);
-        project();
+        const double lead_before = way.lead;
+        aim(i, i + 1);
+        at = way.x;
+        move(i, length);
+        for (std::size_t j = 0; j < at.size(); ++j)
+            way.x[j] = at[j] + 0.75 * (way.x[j] - at[j]) + 0.25 * (at[j] - before[j]);
+        project(way);
         before = at;
-        look();
-        better += lead_ < lead_before ? 1 : 0;
+        look(i, i + 1);
+        better += way.lead < lead_before ? 1 : 0;
         if (static_cast<double>(++taken) < stretch) continue;
-        halved = 4 * better < 3 * taken || (!halved && least_lead_ == least_before);
+        halved = 4 * better < 3 * taken || (!halved && way.least_lead == least_before);
         if (halved) {
             length /= 2;
-            x_ = before = best_;
-            look();
+            way.x = before = way.best;
+            look(i, i + 1);
         }
-        least_before = least_lead_;
+        least_before = way.least_lead;
         stretch = std::max(stretch - 0.03 * steps, 0.06 * steps);
         taken = better = 0;
     }
-    return best_;
 }
 
 /// Andriushchenko et al. 2020, of logits alone: windows of the image, smaller and smaller, are moved as far
 /// as they may be, each channel by a sign of its own; what brings the lead down stays.
-const std::vector<double>& Climb::search(const KeyedHash& hash, std::size_t start, std::uint64_t id) {
+void Climb::search(std::size_t i, const KeyedHash& hash, std::size_t start, std::uint64_t id) {
+    Way& way = ways_[i];
     const Image image = surrogate_.image();
     const std::uint64_t stream = streams::attack_starts(most_starts + start);
     std::uint64_t draw = id << 32;
@@ -162,97 +175,108 @@ const std::vector<double>& Climb::search(const KeyedHash& hash, std::size_t star
         return Patch{below(image.height - height + 1), below(image.width - width + 1), height, width};
     };
     const auto push = [&](const Patch& patch) {
-        const double length = norm_ == Norm::l2 ? length_left(patch) : radius_;
-        for (std::size_t c = 0; c < image.channels; ++c) set(patch, c, below(2) == 0 ? length : -length);
+        const double length = norm_ == Norm::l2 ? length_left(way, patch) : radius_;
+        for (std::size_t c = 0; c < image.channels; ++c) set(way, patch, c, below(2) == 0 ? length : -length);
     };
-    look();
+    look(i, i + 1);
     if (norm_ == Norm::linf)
         for (std::size_t x = 0; x < image.width; ++x) push({0, x, image.height, 1});
     const std::size_t questions = Attack::questions_a_step * attack_.steps;
     for (std::size_t asked = 0; asked < questions; ++asked) {
-        project();
-        look();
-        x_ = best_;
+        project(way);
+        look(i, i + 1);
+        way.x = way.best;
         const double share =
             0.8 * std::exp2(-8 * static_cast<double>(asked) / static_cast<double>(questions));
         if (norm_ == Norm::l2) {
             const Patch left = patch_of(share);
-            for (std::size_t c = 0; c < image.channels; ++c) set(left, c, 0);
+            for (std::size_t c = 0; c < image.channels; ++c) set(way, left, c, 0);
         }
         push(patch_of(share));
     }
-    return best_;
 }
 
 /// Of a channel's pixels in it: the centre, and so much beside it.
-void Climb::set(const Patch& patch, std::size_t channel, double beside) {
+void Climb::set(Way& way, const Patch& patch, std::size_t channel, double beside) const {
     const Image image = surrogate_.image();
     for (std::size_t y = patch.y; y < patch.y + patch.height; ++y)
         for (std::size_t x = patch.x; x < patch.x + patch.width; ++x) {
             const std::size_t pixel = (channel * image.height + y) * image.width + x;
-            x_[pixel] = centre_[pixel] + beside;
+            way.x[pixel] = way.centre[pixel] + beside;
         }
 }
 
 /// How far each of its pixels may move in l2 if the others stay where they are.
-double Climb::length_left(const Patch& patch) {
+double Climb::length_left(Way& way, const Patch& patch) const {
     const Image image = surrogate_.image();
-    for (std::size_t c = 0; c < image.channels; ++c) set(patch, c, 0);
+    for (std::size_t c = 0; c < image.channels; ++c) set(way, patch, c, 0);
     double squares = radius_ * radius_;
-    for (std::size_t i = 0; i < x_.size(); ++i) squares -= (x_[i] - centre_[i]) * (x_[i] - centre_[i]);
+    for (std::size_t j = 0; j < way.x.size(); ++j)
+        squares -= (way.x[j] - way.centre[j]) * (way.x[j] - way.centre[j]);
     return std::sqrt(std::max(squares, 0.0) /
                      static_cast<double>(image.channels * patch.height * patch.width));
 }
 
-/// gradient_: where to.
-void Climb::aim() {
-    if (attack_.name == "margin" || attack_.name == "apgd") {
-        by_logits_.assign(pass_.logits.size(), 0);
-        by_logits_[attack_.name == "margin" ? target_ : next_] = 1;
-        by_logits_[truth_] = -1;
-    } else {
-        cross_entropy_by_logits(pass_.logits, truth_, by_logits_);
+/// Gradients of the passes: where to.
+void Climb::aim(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+        const Way& way = ways_[i];
+        Surrogate::Pass& pass = passes_[i];
+        if (attack_.name == "margin" || attack_.name == "apgd") {
+            pass.by_logits.assign(pass.logits.size(), 0);
+            pass.by_logits[attack_.name == "margin" ? way.target : way.next] = 1;
+            pass.by_logits[way.truth] = -1;
+        } else {
+            cross_entropy_by_logits(pass.logits, way.truth, pass.by_logits);
+        }
     }
-    surrogate_.gradient(by_logits_, pass_, gradient_);
+    surrogate_.gradient(std::span(passes_).subspan(first, last - first));
     if (attack_.name != "mim") return;
-    double size = 0;
-    for (const double entry : gradient_) size += std::abs(entry);
-    for (std::size_t i = 0; i < gradient_.size(); ++i) velocity_[i] += size > 0 ? gradient_[i] / size : 0;
-    gradient_ = velocity_;
-}
-
-void Climb::move(double length) {
-    const double size = norm_ == Norm::l2 ? length_of(gradient_) : 1;
-    for (std::size_t i = 0; i < x_.size() && size > 0; ++i) {
-        const double sign = gradient_[i] > 0 ? 1 : gradient_[i] < 0 ? -1 : 0;
-        x_[i] += length * (norm_ == Norm::l2 ? gradient_[i] / size : sign);
+    for (std::size_t i = first; i < last; ++i) {
+        std::vector<double>&gradient = passes_[i].gradient, &velocity = ways_[i].velocity;
+        double size = 0;
+        for (const double entry : gradient) size += std::abs(entry);
+        for (std::size_t j = 0; j < gradient.size(); ++j) velocity[j] += size > 0 ? gradient[j] / size : 0;
+        gradient = velocity;
     }
-    project();
 }
 
-void Climb::jump(const KeyedHash& hash, std::size_t start, std::uint64_t id) {
-    const std::uint64_t stream = streams::attack_starts(start), first = id * x_.size();
-    for (std::size_t i = 0; i < x_.size(); ++i)
-        gradient_[i] =
-            norm_ == Norm::l2 ? hash.normal(stream, first + i) : 2 * hash.uniform(stream, first + i) - 1;
-    const double size = norm_ == Norm::l2 ? length_of(gradient_) : 1;
-    for (std::size_t i = 0; i < x_.size() && size > 0; ++i) x_[i] += radius_ * gradient_[i] / size;
-    project();
+void Climb::move(std::size_t i, double length) {
+    Way& way = ways_[i];
+    const std::vector<double>& gradient = passes_[i].gradient;
+    const double size = norm_ == Norm::l2 ? length_of(gradient) : 1;
+    for (std::size_t j = 0; j < way.x.size() && size > 0; ++j) {
+        const double sign = gradient[j] > 0 ? 1 : gradient[j] < 0 ? -1 : 0;
+        way.x[j] += length * (norm_ == Norm::l2 ? gradient[j] / size : sign);
+    }
+    project(way);
+}
+
+void Climb::jump(Way& way, const KeyedHash& hash, std::size_t start, std::uint64_t id) const {
+    const std::uint64_t stream = streams::attack_starts(start), first = id * way.x.size();
+    std::vector<double> towards(way.x.size());
+    for (std::size_t j = 0; j < towards.size(); ++j)
+        towards[j] =
+            norm_ == Norm::l2 ? hash.normal(stream, first + j) : 2 * hash.uniform(stream, first + j) - 1;
+    const double size = norm_ == Norm::l2 ? length_of(towards) : 1;
+    for (std::size_t j = 0; j < towards.size() && size > 0; ++j) way.x[j] += radius_ * towards[j] / size;
+    project(way);
 }
 
 /// Into the ball, then into the range, in which its centre lies.
-void Climb::project() {
+void Climb::project(Way& way) const {
     double factor = 1;
     if (norm_ == Norm::l2) {
         double squares = 0;
-        for (std::size_t i = 0; i < x_.size(); ++i) squares += (x_[i] - centre_[i]) * (x_[i] - centre_[i]);
+        for (std::size_t j = 0; j < way.x.size(); ++j)
+            squares += (way.x[j] - way.centre[j]) * (way.x[j] - way.centre[j]);
         if (squares > radius_ * radius_) factor = radius_ / std::sqrt(squares);
     }
     const FeatureRange range = surrogate_.range();
-    for (std::size_t i = 0; i < x_.size(); ++i) {
-        const double moved = norm_ == Norm::l2 ? factor * (x_[i] - centre_[i])
-                                               : std::clamp(x_[i] - centre_[i], -radius_, radius_);
-        x_[i] = std::clamp(centre_[i] + moved, range.low, range.high);
+    for (std::size_t j = 0; j < way.x.size(); ++j) {
+        const double moved = norm_ == Norm::l2 ? factor * (way.x[j] - way.centre[j])
+                                               : std::clamp(way.x[j] - way.centre[j], -radius_, radius_);
+        way.x[j] = std::clamp(way.centre[j] + moved, range.low, range.high);
     }
 }
 
@@ -302,14 +326,20 @@ std::vector<char> Attacker::succeed(const Attack& attack, Norm norm, double radi
         {
             Climb climb(surrogate_, attack, norm, radius);
 #pragma omp for schedule(dynamic)
-            for (std::size_t i = 0; i < open.size(); ++i) {
+            for (std::size_t first = 0; first < open.size(); first += Surrogate::together) {
                 failure.guard([&] {
-                    std::vector<double> x(columns);
-                    for (std::size_t j = 0; j < columns; ++j)
-                        x[j] = map_.input().inside(queries_.features.at(open[i], j));
-                    found[i] = settled(climb.from(x, static_cast<std::size_t>(truth[open[i]]), start,
-                                                  attack.seed, queries_.ids[open[i]]),
-                                       x, norm, radius, range, wide);
+                    const std::size_t last = std::min(first + Surrogate::together, open.size());
+                    std::vector<std::vector<double>> x(last - first, std::vector<double>(columns));
+                    std::vector<Climb::Start> from;
+                    for (std::size_t i = first; i < last; ++i) {
+                        for (std::size_t j = 0; j < columns; ++j)
+                            x[i - first][j] = map_.input().inside(queries_.features.at(open[i], j));
+                        from.push_back({x[i - first], static_cast<std::size_t>(truth[open[i]]), start,
+                                        attack.seed, queries_.ids[open[i]]});
+                    }
+                    climb.from(from);
+                    for (std::size_t i = first; i < last; ++i)
+                        found[i] = settled(climb.found(i - first), x[i - first], norm, radius, range, wide);
                 });
             }
         }

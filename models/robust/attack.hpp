@@ -30,42 +30,51 @@ struct Attack {
     static constexpr std::size_t questions_a_step = 25;
 };
 
-/// Climbs of one attack, one after another, by one thread.
+/// Climbs of one attack by one thread, several at once, each as if it were alone.
 class Climb {
   public:
     /// Surrogate and attack must outlive it.
     Climb(const Surrogate& surrogate, const Attack& attack, Norm norm, double radius)
         : surrogate_(surrogate), attack_(attack), norm_(norm), radius_(radius) {}
 
-    /// The input on the way from x, which lies within the range, at which class `truth` leads least, but for
-    /// rounding in the ball. start: which of the attack's; seed and id: of what its random start is drawn.
-    /// Valid until the next call.
-    const std::vector<double>& from(const std::vector<double>& x, std::size_t truth, std::size_t start,
-                                    std::uint64_t seed, std::uint64_t id);
+    /// x lies within the range. start: which of the attack's; seed and id: of what its random start is drawn.
+    struct Start {
+        std::span<const double> x;
+        std::size_t truth;  ///< class
+        std::size_t start;
+        std::uint64_t seed, id;
+    };
+    void from(std::span<const Start> starts);
+    /// The input on the way from start i at which its class leads least, but for rounding in the ball. Valid
+    /// until the next call.
+    const std::vector<double>& found(std::size_t i) const { return ways_[i].best; }
 
   private:
+    struct Way {
+        std::size_t truth, target, next = 0;  ///< classes: of margin; of the least lead
+        double lead = 0, least_lead;
+        std::vector<double> x, centre, best, velocity;
+    };
     /// Of all channels of an image.
     struct Patch {
         std::size_t y, x, height, width;
     };
-    const std::vector<double>& adapt();
-    const std::vector<double>& search(const KeyedHash& hash, std::size_t start, std::uint64_t id);
-    void set(const Patch& patch, std::size_t channel, double beside);
-    double length_left(const Patch& patch);
-    void look();
-    void aim();
-    void move(double length);
-    void jump(const KeyedHash& hash, std::size_t start, std::uint64_t id);
-    void project();
+    void adapt(std::size_t i);
+    void search(std::size_t i, const KeyedHash& hash, std::size_t start, std::uint64_t id);
+    void set(Way& way, const Patch& patch, std::size_t channel, double beside) const;
+    double length_left(Way& way, const Patch& patch) const;
+    void look(std::size_t first, std::size_t last);
+    void aim(std::size_t first, std::size_t last);
+    void move(std::size_t i, double length);
+    void jump(Way& way, const KeyedHash& hash, std::size_t start, std::uint64_t id) const;
+    void project(Way& way) const;
 
     const Surrogate& surrogate_;
     const Attack& attack_;
     Norm norm_;
     double radius_;
-    std::size_t truth_ = 0, target_ = 0, next_ = 0;
-    Surrogate::Pass pass_;
-    std::vector<double> x_, centre_, best_, gradient_, velocity_, by_logits_;
-    double lead_ = 0, least_lead_ = 0;
+    std::vector<Way> ways_;
+    std::vector<Surrogate::Pass> passes_;  ///< of each way
 };
 
 /// Attacks on one model at some queries.

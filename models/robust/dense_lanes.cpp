@@ -80,6 +80,50 @@ void SumRows(const WeightedRows& of, double* result, std::size_t length) {
     for (std::size_t j = rest; j < length; ++j) result[j] = entry(of, j);
 }
 
+/// Groups of sixteen columns of four sums.
+template <std::size_t Groups>
+HWY_INLINE void add_group_of_four(const SharedRows& of, const double* const* factors, double* const* results,
+                                  std::size_t first) {
+    constexpr std::size_t count = Groups * vectors, together = 4;
+    Vector sums[together][count];
+    for (std::size_t v = 0; v < count; ++v) {
+        const Vector start =
+            of.start != nullptr ? hn::LoadU(doubles, of.start + first + v * lanes) : hn::Zero(doubles);
+        for (std::size_t k = 0; k < together; ++k) sums[k][v] = start;
+    }
+    const double* row = of.rows + first;
+    for (std::size_t t = 0; t < of.terms; ++t, row += of.stride) {
+        Vector values[count];
+        for (std::size_t v = 0; v < count; ++v) values[v] = hn::LoadU(doubles, row + v * lanes);
+        for (std::size_t k = 0; k < together; ++k) {
+            const Vector times = hn::Set(doubles, factors[k][t]);
+            for (std::size_t v = 0; v < count; ++v)
+                sums[k][v] = hn::Add(sums[k][v], hn::Mul(times, values[v]));
+        }
+    }
+    for (std::size_t k = 0; k < together; ++k)
+        for (std::size_t v = 0; v < count; ++v)
+            hn::StoreU(sums[k][v], doubles, results[k] + first + v * lanes);
+}
+
+void SumSharedRows(const SharedRows& of, std::span<const double* const> factors,
+                   std::span<double* const> results, std::size_t length) {
+    const auto one = [&](std::size_t i) {
+        return WeightedRows{{factors[i], of.terms}, of.rows, of.stride, of.start};
+    };
+    std::size_t i = 0;
+    for (; lanes >= 8 && i + 4 <= factors.size(); i += 4) {
+        std::size_t first = 0;
+        for (; first + 2 * columns <= length; first += 2 * columns)
+            add_group_of_four<2>(of, &factors[i], &results[i], first);
+        for (; first + columns <= length; first += columns)
+            add_group_of_four<1>(of, &factors[i], &results[i], first);
+        for (std::size_t k = i; k < i + 4; ++k)
+            for (std::size_t j = first; j < length; ++j) results[k][j] = entry(one(k), j);
+    }
+    for (; i < factors.size(); ++i) SumRows(one(i), results[i], length);
+}
+
 double SquaresOfRows(const WeightedRows& of, std::size_t length) {
     Vector squares[vectors];
     for (Vector& part : squares) part = hn::Zero(doubles);
@@ -95,11 +139,25 @@ double SquaresOfRows(const WeightedRows& of, std::size_t length) {
     return in_sixteen_sums(columns, [&](std::size_t k) { return sums[k]; });
 }
 
+double ProductOf(const double* a, const double* b, std::size_t length) {
+    Vector products[vectors];
+    for (Vector& part : products) part = hn::Zero(doubles);
+    std::size_t first = 0;
+    for (; first + columns <= length; first += columns)
+        for (std::size_t v = 0; v < vectors; ++v)
+            products[v] = hn::Add(products[v], hn::Mul(hn::LoadU(doubles, a + first + v * lanes),
+                                                       hn::LoadU(doubles, b + first + v * lanes)));
+    double sums[columns];
+    for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(products[v], doubles, sums + v * lanes);
+    for (std::size_t j = first; j < length; ++j) sums[j - first] += a[j] * b[j];
+    return in_sixteen_sums(columns, [&](std::size_t k) { return sums[k]; });
+}
+
 double AddUnitsOfRows(const WeightedRows& of, std::size_t length, double scale, std::int64_t sign,
                       std::int64_t* sums) {
     const Vector by = hn::Set(doubles, scale), up = hn::Set(doubles, middle);
     const auto zero = hn::BitCast(Integers{}, up);
-    Vector squares = hn::Zero(doubles);
+    Vector squares = hn::Zero(doubles);  // exact, in any order
     const std::size_t rest = add_groups(of, length, [&](std::size_t, std::size_t column, Vector sum) {
         const Vector shifted = hn::Add(hn::Mul(sum, by), up), whole = hn::Sub(shifted, up);
         squares = hn::Add(squares, hn::Mul(whole, whole));
@@ -123,15 +181,26 @@ HWY_AFTER_NAMESPACE();
 namespace holdfast {
 
 HWY_EXPORT(SumRows);
+HWY_EXPORT(SumSharedRows);
 HWY_EXPORT(SquaresOfRows);
+HWY_EXPORT(ProductOf);
 HWY_EXPORT(AddUnitsOfRows);
 
 void sum_rows(const WeightedRows& of, double* result, std::size_t length) {
     HWY_DYNAMIC_DISPATCH(SumRows)(of, result, length);
 }
 
+void sum_rows(const SharedRows& of, std::span<const double* const> factors, std::span<double* const> results,
+              std::size_t length) {
+    HWY_DYNAMIC_DISPATCH(SumSharedRows)(of, factors, results, length);
+}
+
 double squares_of_rows(const WeightedRows& of, std::size_t length) {
     return HWY_DYNAMIC_DISPATCH(SquaresOfRows)(of, length);
+}
+
+double product_of(const double* a, const double* b, std::size_t length) {
+    return HWY_DYNAMIC_DISPATCH(ProductOf)(a, b, length);
 }
 
 double add_units_of_rows(const WeightedRows& of, std::size_t length, double scale, std::int64_t sign,

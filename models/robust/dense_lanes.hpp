@@ -21,8 +21,22 @@ struct WeightedRows {
 /// result [length] = the sum.
 void sum_rows(const WeightedRows& of, double* result, std::size_t length);
 
+/// Of several sums of the same rows at once, each with the factors [terms] and the result [length] of its
+/// place: the rows are read once for four of them.
+struct SharedRows {
+    std::size_t terms;
+    const double* rows;
+    std::size_t stride;
+    const double* start = nullptr;
+};
+void sum_rows(const SharedRows& of, std::span<const double* const> factors, std::span<double* const> results,
+              std::size_t length);
+
 /// The squares of its entries, in sixteen sums (kernels/base/sixteen_sums.hpp).
 double squares_of_rows(const WeightedRows& of, std::size_t length);
+
+/// The sum of a [length] times b [length], in sixteen sums.
+double product_of(const double* a, const double* b, std::size_t length);
 
 /// sums [length] += sign times its entries, scaled and rounded to whole numbers, which are below 2^51 in
 /// size. Returns the squares of these: exact below 2^53.

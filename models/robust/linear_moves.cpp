@@ -9,6 +9,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/next.hpp"
 #include "models/certify/answers.hpp"
+#include "models/robust/dense_lanes.hpp"
 #include "models/robust/scattering_slope.hpp"
 
 namespace holdfast {
@@ -71,6 +72,7 @@ LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision preci
       scale_(scale_of(network, map_)),
       mapped_(rounding_of(map_)) {
     rows_.resize(classes_ * columns_);
+    for (const std::int64_t units : rows_) row_sizes_.push_back(size_of(units).value());
     const bool single = precision == Precision::single_precision, mapped = !map_.is_identity();
     const bool floats = single || mapped;  // a narrow file's mapped features are
     const double unit = floats ? 0x1p-24 : 0x1p-53;
@@ -101,15 +103,16 @@ double LinearMoves::Lead::within(double radius) const {
 LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& mapped, std::size_t query,
                               const double* logits)
     : moves_(moves), logits_(logits) {
-    const std::size_t columns = moves.columns_;
-    std::vector<Upper> seen;
-    for (std::size_t i = 0; i + 1 < columns; ++i)
-        seen.emplace_back(std::abs(moves.network_.transform().apply<double>(mapped.at(query, i))));
+    const std::size_t inputs = moves.columns_ - 1;
+    std::vector<double> seen;
+    for (std::size_t i = 0; i < inputs; ++i)
+        seen.push_back(std::abs(moves.network_.transform().apply<double>(mapped.at(query, i))));
+    // Of terms above 0 a sum of n is off by n 2^-53 of itself, and an underflow.
+    const Upper rounded(1 + static_cast<double>(inputs + 4) * 0x1p-52);
     for (std::size_t c = 0; c < moves.classes_; ++c) {
-        Upper size = size_of(moves.rows_[(c + 1) * columns - 1]);
-        for (std::size_t i = 0; i + 1 < columns; ++i)
-            size = size + size_of(moves.rows_[c * columns + i]) * seen[i];
-        sizes_.push_back(size);
+        const double* const row = &moves.row_sizes_[c * moves.columns_];
+        sizes_.push_back(Upper(product_of(row, seen.data(), inputs)) * rounded + Upper(row[inputs]) +
+                         Upper(0x1p-900));
     }
 }
 

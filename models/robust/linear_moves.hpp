@@ -66,6 +66,7 @@ class LinearMoves {
     FeatureMap map_;
     std::size_t columns_, classes_;
     std::vector<std::int64_t> rows_;  // [classes, columns]; of class 1 of two: 0
+    std::vector<double> row_sizes_;   // of each entry, at least
     double rounding_, underflow_;
     Upper scale_, mapped_;               // mapped_: what a map's own rounding does, at both ends
     std::vector<Slope> slopes_, pairs_;  // [classes]; of c > j, one after the other

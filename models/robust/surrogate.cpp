@@ -1,6 +1,7 @@
 #include "models/robust/surrogate.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/monotone_exp.hpp"
@@ -59,18 +60,7 @@ Surrogate::Layer::Layer(const AffineLayer& affine)
     }
 }
 
-void Surrogate::Layer::forward(const std::vector<double>& x, std::vector<double>& result) const {
-    result.resize(width);
-    sum_rows({x, by_input.data(), width, bias.data()}, result.data(), width);
-    result.resize(out);
-}
-
-void Surrogate::Layer::behind(const std::vector<double>& deltas, std::vector<double>& result) const {
-    result.resize(in);
-    sum_rows({deltas, by_output.data(), in}, result.data(), in);
-}
-
-void Surrogate::forward(std::span<const double> x, Pass& pass) const {
+void Surrogate::read(std::span<const double> x, Pass& pass) const {
     pass.values.resize(layers_.size() + 1);
     pass.values[0].assign(x.begin(), x.end());
     if (map_) {
@@ -78,35 +68,82 @@ void Surrogate::forward(std::span<const double> x, Pass& pass) const {
         map_->forward(x, pass.scattered, pass.values[0]);
     }
     for (double& value : pass.values[0]) value = transform_.apply<double>(value);
+}
+
+namespace {
+
+/// Of each pass, factors(pass) times the rows, to result(pass), [length].
+template <typename Factors, typename Result>
+void sum_rows_of(std::span<Surrogate::Pass> passes, const SharedRows& rows, std::size_t length,
+                 const Factors& factors, const Result& result) {
+    for (std::size_t first = 0; first < passes.size(); first += Surrogate::together) {
+        const std::size_t count = std::min(Surrogate::together, passes.size() - first);
+        std::array<const double*, Surrogate::together> from;
+        std::array<double*, Surrogate::together> to;
+        for (std::size_t i = 0; i < count; ++i) {
+            std::vector<double>& into = result(passes[first + i]);
+            into.resize(length);
+            from[i] = factors(passes[first + i]).data();
+            to[i] = into.data();
+        }
+        sum_rows(rows, std::span(from).first(count), std::span(to).first(count), length);
+    }
+}
+
+}  // namespace
+
+void Surrogate::forward(std::span<Pass> passes) const {
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-        std::vector<double>& out = pass.values[l + 1];
-        layers_[l].forward(pass.values[l], out);
-        if (l + 1 == layers_.size()) break;
-        for (double& value : out) value = std::max(value, 0.0);
+        const Layer& layer = layers_[l];
+        sum_rows_of(
+            passes, {layer.in, layer.by_input.data(), layer.width, layer.bias.data()}, layer.width,
+            [l](Pass& pass) -> std::vector<double>& { return pass.values[l]; },
+            [l](Pass& pass) -> std::vector<double>& { return pass.values[l + 1]; });
+        for (Pass& pass : passes) {
+            std::vector<double>& given = pass.values[l + 1];
+            given.resize(layer.out);
+            for (double& value : given) value = l + 1 < layers_.size() ? std::max(value, 0.0) : value;
+        }
     }
-    pass.logits = pass.values.back();
-    if (pass.logits.size() == 1) pass.logits.insert(pass.logits.begin(), 0);
+    for (Pass& pass : passes) {
+        pass.logits = pass.values.back();
+        if (pass.logits.size() == 1) pass.logits.insert(pass.logits.begin(), 0);
+    }
 }
 
-void Surrogate::backward(std::span<const double> by_logits, Pass& pass) const {
-    pass.deltas.resize(layers_.size());
-    pass.deltas.back().assign(by_logits.begin() + (layers_.back().out == 1 ? 1 : 0), by_logits.end());
+template <typename Result>
+void Surrogate::behind(std::size_t l, std::span<Pass> passes, const Result& result) const {
+    const Layer& layer = layers_[l];
+    sum_rows_of(
+        passes, {layer.out, layer.by_output.data(), layer.in}, layer.in,
+        [l](Pass& pass) -> std::vector<double>& { return pass.deltas[l]; }, result);
+}
+
+void Surrogate::backward(std::span<Pass> passes) const {
+    for (Pass& pass : passes) {
+        pass.deltas.resize(layers_.size());
+        pass.deltas.back().assign(pass.by_logits.begin() + (layers_.back().out == 1 ? 1 : 0),
+                                  pass.by_logits.end());
+    }
     for (std::size_t l = layers_.size(); l-- > 1;) {
-        std::vector<double>& before = pass.deltas[l - 1];
-        layers_[l].behind(pass.deltas[l], before);
-        for (std::size_t i = 0; i < before.size(); ++i)
-            if (!(pass.values[l][i] > 0)) before[i] = 0;
+        behind(l, passes, [l](Pass& pass) -> std::vector<double>& { return pass.deltas[l - 1]; });
+        for (Pass& pass : passes) {
+            for (std::size_t i = 0; i < pass.deltas[l - 1].size(); ++i)
+                if (!(pass.values[l][i] > 0)) pass.deltas[l - 1][i] = 0;
+        }
     }
 }
 
-void Surrogate::gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const {
-    backward(by_logits, pass);
-    layers_.front().behind(pass.deltas.front(), pass.behind);
-    for (double& delta : pass.behind) delta *= transform_.scale;
-    if (map_)
-        map_->gradient(pass.behind, pass.scattered, gradient);
-    else
-        std::copy(pass.behind.begin(), pass.behind.end(), gradient.begin());
+void Surrogate::gradient(std::span<Pass> passes) const {
+    backward(passes);
+    behind(0, passes, [](Pass& pass) -> std::vector<double>& { return pass.gradient; });
+    for (Pass& pass : passes) {
+        for (double& entry : pass.gradient) entry *= transform_.scale;
+        if (!map_) continue;
+        std::vector<double> of_image(image_.channels * image_.height * image_.width);
+        map_->gradient(pass.gradient, pass.scattered, of_image);
+        pass.gradient = std::move(of_image);
+    }
 }
 
 double Surrogate::rise(std::size_t c, std::size_t j, std::span<const double> move) const {

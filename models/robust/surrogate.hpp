@@ -32,16 +32,22 @@ class Surrogate {
     struct Pass {
         std::vector<std::vector<double>> values;  ///< what each layer reads; at last what the last one gives
         std::vector<double> logits;               ///< [classes]; one logit stands against 0 of class 0
-        std::vector<std::vector<double>> deltas;  ///< derivatives by what each layer gives (backward())
-        std::vector<double> behind;
-        SmoothScattering::Pass scattered;  ///< of the map
+        std::vector<double> by_logits;            ///< [classes]: of the sum that is derived, the weights
+        std::vector<std::vector<double>> deltas;  ///< its derivatives by what each layer gives
+        std::vector<double> gradient;             ///< [features]: at the input
+        SmoothScattering::Pass scattered;         ///< of the map
     };
-    /// x: [features], or an image
-    void forward(std::span<const double> x, Pass& pass) const;
-    /// pass.deltas: of the sum of by_logits[c] logit_c at the input of the last forward().
-    void backward(std::span<const double> by_logits, Pass& pass) const;
-    /// gradient [features] = its derivative at that input.
-    void gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const;
+    // Of several inputs at once, each as if it were alone.
+    static constexpr std::size_t together = 8;  ///< are worth it
+
+    /// values.front(): x is [features], or an image.
+    void read(std::span<const double> x, Pass& pass) const;
+    /// From there on.
+    void forward(std::span<Pass> passes) const;
+    /// deltas, by by_logits.
+    void backward(std::span<Pass> passes) const;
+    /// And the gradient.
+    void gradient(std::span<Pass> passes) const;
 
     /// Of a network without hidden layers: how far the logit of class c rises above that of class j where the
     /// [features] values that it reads move by so much.
@@ -50,14 +56,13 @@ class Surrogate {
   private:
     struct Layer {
         Layer(const AffineLayer& affine);
-        void forward(const std::vector<double>& x, std::vector<double>& result) const;
-        /// Of what it reads, by the deltas of what it gives.
-        void behind(const std::vector<double>& deltas, std::vector<double>& result) const;
-
         std::size_t in, out;
         std::size_t width;                              ///< out, and columns of zeros up to whole vectors
         std::vector<double> by_input, by_output, bias;  ///< weights [in, width] and [out, in]; [width]
     };
+    /// Of what layer l reads, by the deltas of what it gives; result(pass): where to.
+    template <typename Result>
+    void behind(std::size_t l, std::span<Pass> passes, const Result& result) const;
 
     InputTransform transform_;
     FeatureRange range_;

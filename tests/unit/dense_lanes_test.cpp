@@ -59,6 +59,37 @@ TEST(DenseLanes, HaveTheBitsOfPlainLoopsOnEveryInstructionSet) {
     }
 }
 
+TEST(DenseLanes, OfSharedRowsAreThoseOfEachAlone) {
+    for (const std::string& target : simd_targets()) {
+        const SimdTargetOverride on(target);
+        std::mt19937_64 engine(9);
+        for (std::size_t length : {1, 16, 47, 48, 112, 130}) {
+            for (std::size_t count : {1, 3, 4, 6, 8}) {
+                const Sum rows(5, length, engine);
+                std::vector<Sum> sums;
+                std::vector<std::vector<double>> found(count, std::vector<double>(length, 9));
+                std::vector<const double*> factors;
+                std::vector<double*> results;
+                for (std::size_t i = 0; i < count; ++i) {
+                    sums.push_back(rows);
+                    sums.back().factors = Sum(5, 0, engine).factors;
+                }
+                for (std::size_t i = 0; i < count; ++i) {
+                    factors.push_back(sums[i].factors.data());
+                    results.push_back(found[i].data());
+                }
+                sum_rows({5, rows.rows.data(), rows.stride, rows.start.data()}, factors, results, length);
+                for (std::size_t i = 0; i < count; ++i)
+                    EXPECT_EQ(found[i], sums[i].in_plain_loops()) << target << " " << length << " " << count;
+            }
+            const std::vector<double> a = Sum(1, length, engine).start, b = Sum(1, length, engine).start;
+            EXPECT_EQ(product_of(a.data(), b.data(), length),
+                      in_sixteen_sums(length, [&](std::size_t j) { return a[j] * b[j]; }))
+                << target;
+        }
+    }
+}
+
 TEST(DenseLanes, RoundToUnitsAndTakeThemBack) {
     for (const std::string& target : simd_targets()) {
         const SimdTargetOverride on(target);
