@@ -332,7 +332,7 @@ Run declare_certify(const Command& command) {
         .add_option(
             "--norm", request->norm,
             "linf: every feature by as much, of any network and of boxes; l2: the length of all, of models "
-            "without hidden layers and of convex runs; of a smoothed model these and l1, the sum of all")
+            "without pooling and of convex runs; of a smoothed model these and l1, the sum of all")
         .show_default()
         .needs(radius);
     const Argument attack =

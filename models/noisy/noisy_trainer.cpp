@@ -8,6 +8,7 @@
 #include "kernels/base/error.hpp"
 #include "models/nets/dropout.hpp"
 #include "models/noisy/noise_copies.hpp"
+#include "models/noisy/spectral_limit.hpp"
 #include "models/training/archive.hpp"
 
 namespace holdfast {
@@ -163,6 +164,8 @@ void NoisyTrainer::update(std::vector<std::int64_t> total) {
     const BoxEnd point{state_.parameters, state_.slots};
     optimiser_->before(state_.step, point, point);
     optimiser_->update(state_.step, plan_.normaliser, point, total);
+    if (const double limit = plan_.settings.robust.lipschitz; limit > 0)
+        limit_spectral_norms(plan_.network, limit, state_.parameters);
 }
 
 std::vector<std::int64_t> NoisyTrainer::result() const {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/threads.hpp"
@@ -162,6 +161,10 @@ class RobustSums::Worker {
         std::span<const std::uint8_t> evidence;  ///< of its label, where that is corrected
         std::vector<double> x;
     };
+    struct Opened {
+        std::size_t row;
+        double weight;
+    };
     /// One of a row: under noise, and where an attack ended that began by the word.
     struct Copy {
         std::size_t row;
@@ -189,7 +192,7 @@ class RobustSums::Worker {
             to.x[j] = surrogate_.transform().inside(records.features.at(row, j));
     }
     void add_rows(Bits& bits, std::span<std::size_t> right) {
-        for (const Row& row : rows_) open(row.x);
+        for (std::size_t r = 0; r < rows_.size(); ++r) open(rows_[r].x, r, 1);
         forward();
         for (std::size_t r = 0; r < rows_.size(); ++r) {
             const std::vector<double>& logits = passes_[r].logits;
@@ -201,13 +204,12 @@ class RobustSums::Worker {
         } else if (attack_.name == "worst_case") {
             for (std::size_t r = 0; r < rows_.size(); ++r) add_worst_case(rows_[r], passes_[r]);
         } else if (settings_.robust.copies == 1 && settings_.robust.noise == 0 && attack_.name == "none") {
-            for (std::size_t r = 0; r < rows_.size(); ++r) taken_.push_back({r, 1});
             add_gradients();
         } else {
-            opened_ = 0;
+            opened_.clear();
             add_copies(bits);
         }
-        opened_ = 0;
+        opened_.clear();
     }
     /// Of the clip's length where they are noise.centre long; of a person, the mean of the rows.
     void add_inputs(const Row& row) {
@@ -218,21 +220,22 @@ class RobustSums::Worker {
     }
 
     // Inputs are brought forward together.
-    void open(std::span<const double> x) {
-        passes_.resize(std::max(passes_.size(), opened_ + 1));
-        surrogate_.read(x, passes_[opened_++]);
+    void open(std::span<const double> x, std::size_t row, double weight) {
+        opened_.push_back({row, weight});
+        passes_.resize(std::max(passes_.size(), opened_.size()));
+        surrogate_.read(x, passes_[opened_.size() - 1]);
     }
+    std::span<Surrogate::Pass> passes() { return std::span(passes_).first(opened_.size()); }
     /// The first layer's weights are learnt of what it reads, less the centre.
     void forward() {
-        surrogate_.forward(std::span(passes_).first(opened_));
-        for (std::size_t i = 0; i < opened_; ++i)
-            for (std::size_t j = 0; j < point_.centre.size(); ++j)
-                passes_[i].values[0][j] -= point_.centre[j];
+        surrogate_.forward(passes());
+        for (Surrogate::Pass& pass : passes())
+            for (std::size_t j = 0; j < point_.centre.size(); ++j) pass.values[0][j] -= point_.centre[j];
     }
-    /// Of what was opened and brought forward: row and weight of each.
+    /// Of what was opened and brought forward.
     void add_gradients() {
-        for (std::size_t i = 0; i < opened_; ++i) {
-            const Row& row = rows_[taken_[i].first];
+        for (std::size_t i = 0; i < opened_.size(); ++i) {
+            const Row& row = rows_[opened_[i].row];
             Surrogate::Pass& pass = passes_[i];
             if (row.evidence.empty()) {
                 cross_entropy_by_logits(pass.logits, row.truth, pass.by_logits);
@@ -241,18 +244,16 @@ class RobustSums::Worker {
                                       pass.by_logits);
             }
         }
-        surrogate_.backward(std::span(passes_).first(opened_));
-        for (std::size_t i = 0; i < opened_; ++i) {
-            const Row& row = rows_[taken_[i].first];
-            vectors_[row.person].add(passes_[i].values, passes_[i].deltas, taken_[i].second * row.weight);
+        surrogate_.backward(passes());
+        for (std::size_t i = 0; i < opened_.size(); ++i) {
+            const Row& row = rows_[opened_[i].row];
+            vectors_[row.person].add(passes_[i].values, passes_[i].deltas, opened_[i].weight * row.weight);
         }
-        taken_.clear();
-        opened_ = 0;
+        opened_.clear();
     }
-    void add(const std::vector<double>& x, std::size_t row, double weight) {
-        open(x);
-        taken_.emplace_back(row, weight);
-        if (opened_ < Surrogate::together) return;
+    void add(std::span<const double> x, std::size_t row, double weight) {
+        open(x, row, weight);
+        if (opened_.size() < Surrogate::together) return;
         forward();
         add_gradients();
     }
@@ -335,8 +336,7 @@ class RobustSums::Worker {
     std::vector<Row> rows_;
     std::vector<Copy> copies_;
     std::vector<Surrogate::Pass> passes_;
-    std::size_t opened_ = 0;                             ///< of the passes
-    std::vector<std::pair<std::size_t, double>> taken_;  ///< of each that is opened, row and weight
+    std::vector<Opened> opened_;  ///< of what the first passes are
 };
 
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)

@@ -22,12 +22,11 @@ InputCertificates certify_boxes(const Model& model, const Backend& backend, std:
                                 const Records& queries) {
     require_classifier(model);
     if (!model.feature_map().is_identity())
-        throw Error(
-            ExitCode::usage, "boxes of inputs are bounded through no map of features",
-            "ask --smoothing, which alone certifies a model that reads bins; or --norm l2 of a linear "
-            "model with a norm limit or a scattering; or train with features.map = \"none\" and "
-            "features.norm_limit = 0",
-            "--model");
+        throw Error(ExitCode::usage, "boxes of inputs are bounded through no map of features",
+                    "ask --smoothing, which alone certifies a model that reads bins; or --norm l2 of a "
+                    "model with a norm limit or a scattering; or train with features.map = \"none\" and "
+                    "features.norm_limit = 0",
+                    "--model");
     const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) { lower = upper = model.parameters; };
     const InputRadius radius = [&](std::size_t level) { return level == 0 ? 0 : radii[level - 1]; };
     const Certificates found =
@@ -38,7 +37,7 @@ InputCertificates certify_boxes(const Model& model, const Backend& backend, std:
     return result;
 }
 
-InputCertificates certify_linear_radii(const Model& model, const Backend& backend, const Records& queries) {
+InputCertificates certify_l2_radii(const Model& model, const Backend& backend, const Records& queries) {
     require_classifier(model);
     const FeatureMap map = model.feature_map();
     require_linear_moves(model.network, map, model.precision);

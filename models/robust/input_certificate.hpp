@@ -25,11 +25,11 @@ struct InputCertificates {
 InputCertificates certify_boxes(const Model& model, const Backend& backend, std::span<const double> radii,
                                 const Records& queries);
 
-/// In l2, of models without hidden layers, the largest radius that the lengths of their rows prove, with all
-/// that rounding can do on the way (models/mathematics.md, linear radius). Error (usage): a
-/// regression; hidden layers; features that are mapped, but for a scattering and a limit of their norm; fixed
-/// precision.
-InputCertificates certify_linear_radii(const Model& model, const Backend& backend, const Records& queries);
+/// In l2, the largest radius that the lengths of the last layer's rows and the norms of the layers before
+/// prove, with all that rounding can do on the way (models/mathematics.md, linear radius, deep radius). Error
+/// (usage): a regression; pooling; features that are mapped, but for a scattering and a limit of their norm;
+/// fixed precision.
+InputCertificates certify_l2_radii(const Model& model, const Backend& backend, const Records& queries);
 
 /// What either promises: of answers at the query, not of records.
 Guarantee input_claim(Norm norm);

@@ -9,6 +9,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/next.hpp"
 #include "models/certify/answers.hpp"
+#include "models/convex/mapped_length.hpp"
 #include "models/robust/dense_lanes.hpp"
 #include "models/robust/scattering_slope.hpp"
 
@@ -44,9 +45,10 @@ void require_linear_moves(const Network& network, const FeatureMap& map, Precisi
     const auto refuse = [](const char* what, const char* remedy) {
         throw Error(ExitCode::usage, what, remedy, "--norm");
     };
-    if (network.layers().size() != 1)
-        refuse("radii in l2 are proved of models without hidden layers",
-               "ask --norm linf, or train with network.hidden = []");
+    for (const Layer& layer : network.layers())
+        if (layer.pooling)
+            refuse("radii in l2 are proved through no pooling",
+                   "ask --norm linf or --smoothing, or train without pooling");
     if (!std::holds_alternative<std::monostate>(map.derived()) && scattering_of(map) == nullptr)
         refuse("radii in l2 are proved of features as they are or scattered, not of bins or the like",
                "train with features.map = \"none\" or \"scattering\"");
@@ -66,7 +68,7 @@ LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision preci
                          const std::vector<std::int64_t>& parameters)
     : network_(network),
       map_(std::move(map)),
-      columns_(network.inputs() + 1),
+      columns_(network.layers().back().in + 1),
       classes_(network.classes()),
       rows_(deciding_rows(network, parameters)),
       scale_(scale_of(network, map_)),
@@ -76,13 +78,19 @@ LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision preci
     const bool single = precision == Precision::single_precision, mapped = !map_.is_identity();
     const bool floats = single || mapped;  // a narrow file's mapped features are
     const double unit = floats ? 0x1p-24 : 0x1p-53;
-    const auto terms = static_cast<double>(network.inputs() + 4);
-    const double seen = mapped ? 4 * unit + 2 * terms * 0x1p-53 : 4 * unit;
+    const auto terms = static_cast<double>(columns_ + 3);
+    const double seen =
+        mapped ? 4 * unit + 2 * static_cast<double>(network.inputs() + 4) * 0x1p-53 : 4 * unit;
     const double chain = terms * (single ? 0x1p-24 : 0x1p-53);
-    rounding_ = chain + seen <= 0.125 && network.inputs() <= most_inputs
+    rounding_ = chain + seen <= 0.125 && columns_ - 1 <= most_inputs
                     ? 2 * (chain + seen)
                     : std::numeric_limits<double>::infinity();
     underflow_ = floats ? 0x1p-80 : 0x1p-800;
+    if (network.layers().size() > 1) {
+        hidden_ = hidden_slope(network, map_, precision, parameters, seen);
+        if (const Scattering* scattering = scattering_of(map_))
+            scale_ = scale_ * Upper(scattering->largest_weight());
+    }
     for (std::size_t c = 0; c < classes_; ++c) {
         slopes_.push_back(slope(c, c));
         for (std::size_t j = 0; j < c; ++j) pairs_.push_back(slope(c, j));
@@ -102,8 +110,17 @@ double LinearMoves::Lead::within(double radius) const {
 
 LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& mapped, std::size_t query,
                               const double* logits)
-    : moves_(moves), logits_(logits) {
+    : moves_(moves), logits_(logits), off_(moves.mapped_) {
     const std::size_t inputs = moves.columns_ - 1;
+    if (moves.hidden_) {
+        // What is computed of it is off by less than a millionth part.
+        const Upper length = mapped_length(moves.network_, mapped, query) * Upper(1 + 0x1p-20);
+        off_ = Upper(2) * moves.hidden_->rounding.at(length);
+        for (std::size_t c = 0; c < moves.classes_; ++c)
+            sizes_.push_back(moves.slopes_[c].length * moves.hidden_->size.at(length) +
+                             Upper(moves.row_sizes_[(c + 1) * moves.columns_ - 1]));
+        return;
+    }
     std::vector<double> seen;
     for (std::size_t i = 0; i < inputs; ++i)
         seen.push_back(std::abs(moves.network_.transform().apply<double>(mapped.at(query, i))));
@@ -119,10 +136,13 @@ LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& map
 LinearMoves::Lead LinearMoves::OfQuery::lead(std::size_t c, std::size_t j) const {
     const Slope& both = moves_.pair(c, j);
     const Upper moved = moves_.slopes_[c].moved + moves_.slopes_[j].moved, rounding(moves_.rounding_);
-    const Upper lost = Upper(2) * rounding * (sizes_[c] + sizes_[j] + moves_.mapped_ * moved) +
-                       Upper(4 * moves_.underflow_) + moves_.mapped_ * both.moved;
-    return {next_below(next_below(logits_[c] - logits_[j]) - lost.value()),
-            moves_.scale_ * (both.length + rounding * moved)};
+    const Upper lost = Upper(2) * rounding * (sizes_[c] + sizes_[j] + off_ * moved) +
+                       Upper(4 * moves_.underflow_) + off_ * both.moved;
+    Upper slope = both.length + rounding * moved;
+    if (moves_.hidden_)
+        slope = moves_.hidden_->size.by_length * slope +
+                moves_.hidden_->rounding.by_length * (both.length + Upper(2) * rounding * moved);
+    return {next_below(next_below(logits_[c] - logits_[j]) - lost.value()), moves_.scale_ * slope};
 }
 
 double LinearMoves::OfQuery::radius(std::size_t label) const {
@@ -139,7 +159,7 @@ double LinearMoves::OfQuery::radius(std::size_t label) const {
 LinearMoves::Slope LinearMoves::slope(std::size_t c, std::size_t j) const {
     const Upper plain = length(c, j);
     const Scattering* scattering = scattering_of(map_);
-    if (scattering == nullptr) return {plain, plain};
+    if (scattering == nullptr || hidden_) return {plain, plain};
     const Upper longest = Upper(scattering->largest_weight()) * plain;
     if (map_.norm_limit() > 0) return {longest, longest};
     std::vector<double> w;

@@ -1,22 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
 #include "models/convex/upper.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/nets/network.hpp"
+#include "models/robust/hidden_slope.hpp"
 
 namespace holdfast {
 
-/// Error (usage), about --norm: what a query's length in l2 does to such logits is not proved (hidden layers;
-/// maps of features but a scattering and a limit of the norm; fixed precision; a network that scales or cuts
-/// what its features are mapped to).
+/// Error (usage), about --norm: what a query's length in l2 does to such logits is not proved (pooling; maps
+/// of features but a scattering and a limit of the norm; fixed precision; a network that scales or cuts what
+/// its features are mapped to).
 void require_linear_moves(const Network& network, const FeatureMap& map, Precision precision);
 
-/// What a moved query does to the leads of a model without hidden layers, every number bounded from above
-/// (models/mathematics.md, linear radius).
+/// What a moved query does to the leads of a model, every number bounded from above
+/// (models/mathematics.md, linear radius, deep radius).
 class LinearMoves {
   public:
     /// parameters: [network.parameters()]. The network must outlive it; of what require_linear_moves()
@@ -45,7 +47,8 @@ class LinearMoves {
       private:
         const LinearMoves& moves_;
         const double* logits_;
-        std::vector<Upper> sizes_;  // [classes]: |b_c| + sum of |w_ci| |z_i|
+        Upper off_;                 // what roundings before the last layer do, at both ends
+        std::vector<Upper> sizes_;  // [classes]: |b_c| + sum of |w_ci| |z_i|, or more
     };
 
     /// How fast leads change with the parameters, beside |(m(x), 1)|, where queries move so far
@@ -67,6 +70,7 @@ class LinearMoves {
     std::size_t columns_, classes_;
     std::vector<std::int64_t> rows_;  // [classes, columns]; of class 1 of two: 0
     std::vector<double> row_sizes_;   // of each entry, at least
+    std::optional<HiddenSlope> hidden_;
     double rounding_, underflow_;
     Upper scale_, mapped_;               // mapped_: what a map's own rounding does, at both ends
     std::vector<Slope> slopes_, pairs_;  // [classes]; of c > j, one after the other

@@ -322,7 +322,12 @@ std::vector<BasicOption<RobustSettings>> robust_options() {
         real("noise",
              "standard deviation of the noise on the copies that are not adversarial, in units of the "
              "features",
-             &S::noise, at_least(0))};
+             &S::noise, at_least(0)),
+        real(
+            "lipschitz",
+            "after every step each hidden layer is scaled down to a spectral norm of so much, about, so that "
+            "certify --norm l2 proves more; 0: it is not",
+            &S::lipschitz, at_least(0))};
 }
 
 std::vector<BasicOption<ConvexSettings>> convex_options() {

@@ -110,6 +110,7 @@ struct RobustSettings {
     double weight = 1;        ///< xi: of adversarial copies beside the others
     std::int64_t copies = 1;  ///< of either kind
     double noise = 0;         ///< standard deviation of noise copies, in units of the features
+    double lipschitz = 0;     ///< greatest spectral norm of a hidden layer after a step; 0: whatever it is
     bool used() const { return attack != "none" || noise > 0; }
     /// One noise copy a record stands in its place, with a gradient as any other's.
     bool one_noise_copy() const { return attack == "none" && noise > 0 && copies == 1; }

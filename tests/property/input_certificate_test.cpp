@@ -16,6 +16,7 @@
 #include "models/certify/answers.hpp"
 #include "models/privacy/rational.hpp"
 #include "models/robust/attack.hpp"
+#include "models/robust/hidden_slope.hpp"
 #include "tests/support/convolution_cases.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/error_of.hpp"
@@ -220,7 +221,7 @@ TEST(LinearRadii, NoAttackWithinAndEveryoneBeyond) {
             const Model model = linear_model(classes, Precision::double_precision, seed, 1);
             const auto backend = make_backend("cpu");
             const Records queries = records_of(random_rows(30, 6, seed, {-1, 2}), true);
-            const InputCertificates found = certify_linear_radii(model, *backend, queries);
+            const InputCertificates found = certify_l2_radii(model, *backend, queries);
             EXPECT_EQ(found.labels, labels_at(model, *backend, queries));
             const Attacker attacker(model, *backend, queries);
             const Attack margin{"margin", 5, 1};
@@ -285,7 +286,7 @@ TEST(LinearRadii, HoldWhereRoundingDecides) {
             rows.push_back(x);
         }
         const Records queries = records_of(rows, true);
-        const InputCertificates found = certify_linear_radii(model, *backend, queries);
+        const InputCertificates found = certify_l2_radii(model, *backend, queries);
         const std::vector<double> logits =
             deciding_values(model.network, *backend, model.parameters, queries);
         const Attacker attacker(model, *backend, queries);
@@ -361,10 +362,9 @@ TEST(LinearRadii, AreRefusedWhereTheNetworkScalesOrCutsWhatItsMapGives) {
         Model model = model_of(network, Precision::double_precision, random_parameters(network, 1, 1));
         model.features = map;
         if (input.range.high > whole.high) {
-            EXPECT_EQ(certify_linear_radii(model, *backend, queries).radii.size(), 3U);
+            EXPECT_EQ(certify_l2_radii(model, *backend, queries).radii.size(), 3U);
         } else {
-            EXPECT_EQ(error_of([&] { certify_linear_radii(model, *backend, queries); }).code(),
-                      ExitCode::usage);
+            EXPECT_EQ(error_of([&] { certify_l2_radii(model, *backend, queries); }).code(), ExitCode::usage);
         }
     }
 }
@@ -379,7 +379,7 @@ TEST(LinearRadii, HoldBehindALimitOfTheNorm) {
         model.features = map;
         const auto rows = random_rows(20, 4, seed, {-1, 1});
         const Records queries = records_of(rows, true);
-        const InputCertificates found = certify_linear_radii(model, *backend, queries);
+        const InputCertificates found = certify_l2_radii(model, *backend, queries);
         const KeyedHash hash{seed};
         for (std::size_t q = 0; q < rows.size(); ++q) {
             std::vector<std::vector<double>> others, beyond;
@@ -419,13 +419,119 @@ TEST(LinearRadii, HoldOfNarrowQueriesBehindAMap) {
     constexpr std::int64_t one = std::int64_t{1} << 50;
     Model model = model_of(network, Precision::double_precision, {one, one - (one >> 30)});
     model.features = map;
-    const InputCertificates found = certify_linear_radii(model, *backend, records_of({{0.5}}, true));
+    const InputCertificates found = certify_l2_radii(model, *backend, records_of({{0.5}}, true));
     ASSERT_EQ(found.labels[0], 1);
     EXPECT_GT(found.radii[0], 0.4999);
     const std::vector<std::vector<double>> other{{0x1p-30}};
     EXPECT_EQ(labels_at(model, *backend, records_of(other, true))[0], 1);
     EXPECT_EQ(labels_at(model, *backend, records_of(other, false))[0], 0);
     EXPECT_LT(found.radii[0], 0.5 - 0x1p-30);
+}
+
+/// Of one to three hidden layers, with wide ranges.
+Model deep_model(std::uint64_t seed, Precision precision, double size) {
+    const std::vector<std::vector<std::size_t>> hidden{{5}, {7, 4}, {6, 6, 5}};
+    const std::size_t classes = 2 + seed % 3;
+    Network network(6, hidden[seed / 3 % 3], classes, Loss::cross_entropy, InputTransform{0.5, 1.5, {-4, 4}});
+    std::vector<std::int64_t> parameters = random_parameters(network, seed, size);
+    return model_of(std::move(network), precision, std::move(parameters));
+}
+
+TEST(SpectralNorms, AreNoLessThanTheGreatestSingularValueAndHardlyMore) {
+    const KeyedHash hash{3};
+    for (std::uint64_t trial = 0; trial < 60; ++trial) {
+        const std::size_t in = 1 + trial % 11, out = 1 + trial % 7;
+        AffineLayer layer{in, out, {}, std::vector<double>(out)};
+        for (std::size_t p = 0; p < in * out; ++p)
+            layer.weight.push_back(trial % 13 == 0 ? 0 : hash.uniform(trial, p) - 0.5);
+        std::vector<double> v(in, 1.0), u(out);
+        double length = 1, greatest = 0;
+        for (int power = 0; power < 300 && length > 0; ++power) {
+            std::fill(u.begin(), u.end(), 0);
+            for (std::size_t o = 0; o < out; ++o)
+                for (std::size_t i = 0; i < in; ++i) u[o] += layer.weight[o * in + i] * v[i];
+            std::fill(v.begin(), v.end(), 0);
+            for (std::size_t o = 0; o < out; ++o)
+                for (std::size_t i = 0; i < in; ++i) v[i] += layer.weight[o * in + i] * u[o];
+            length = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+            greatest = std::sqrt(length);
+            for (double& entry : v) entry /= length > 0 ? length : 1;
+        }
+        const double found = spectral_norm(layer).value();
+        EXPECT_GE(found, greatest * (1 - 1e-12)) << trial;
+        EXPECT_LE(found, greatest * 1.001 + 1e-100) << trial;
+    }
+}
+
+TEST(DeepRadii, NoAttackWithinThemChangesALabel) {
+    const auto backend = make_backend("cpu");
+    int certified = 0, beyond = 0;
+    for (std::uint64_t seed = 0; seed < cases_of(24); ++seed) {
+        const Model model = deep_model(seed, Precision::double_precision, 1);
+        const Records queries = records_of(random_rows(20, 6, seed, {-3, 3}), true);
+        const InputCertificates found = certify_l2_radii(model, *backend, queries);
+        EXPECT_EQ(found.labels, labels_at(model, *backend, queries));
+        const Attacker attacker(model, *backend, queries);
+        for (std::size_t q = 0; q < queries.size(); ++q) {
+            if (!(found.radii[q] > 0)) continue;
+            ++certified;
+            std::vector<char> one(queries.size());
+            one[q] = 1;
+            for (const char* name : {"margin", "pgd", "apgd"}) {
+                const Attack attack{name, 12, 2};
+                const auto falls = [&](double part) {
+                    return attacker.succeed(attack, Norm::l2, part * found.radii[q], found.labels, one)[q] !=
+                           0;
+                };
+                EXPECT_FALSE(falls(1 - 1e-9)) << name << " " << seed;
+                beyond += falls(6) ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_GT(certified, 200);
+    EXPECT_GT(beyond, 60) << "six times as far changes labels";
+}
+
+/// The margin of class 0 over class 1 at a query, of the parameters as the program has them, in real numbers.
+long double exact_margin(const Model& model, const Records& query) {
+    const PlainNetwork plain = plain_network(model.network, model.precision, model.parameters);
+    std::vector<long double> values;
+    for (std::size_t j = 0; j < plain.inputs(); ++j)
+        values.push_back((std::clamp(query.features.at(0, j), -4., 4.) - 0.5L) * 1.5L);
+    for (std::size_t l = 0; l < plain.layers.size(); ++l) {
+        const AffineLayer& layer = plain.layers[l];
+        std::vector<long double> next(layer.bias.begin(), layer.bias.end());
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            for (std::size_t i = 0; i < layer.in; ++i) next[o] += layer.weight[o * layer.in + i] * values[i];
+            if (l + 1 < plain.layers.size()) next[o] = std::max(next[o], 0.0L);
+        }
+        values = next;
+    }
+    return values[0];
+}
+
+/// In single precision, of queries near a tie: what is certified has the label of real numbers.
+TEST(DeepRadii, HoldWhereTheProgramRounds) {
+    const auto backend = make_backend("cpu", Precision::single_precision);
+    int certified = 0, otherwise = 0;
+    for (std::uint64_t seed = 0; seed < cases_of(600); ++seed) {
+        Model model = deep_model(3 * seed, Precision::single_precision, 3);  // of two classes
+        const Records query = records_of(random_rows(1, 6, seed, {-3, 3}), false);
+        const std::size_t last = model.network.offset(model.network.layers().size() - 1),
+                          columns = model.network.layers().back().in + 1;
+        const auto lead = static_cast<double>(exact_margin(model, query));
+        const double wanted =
+            (seed % 2 == 0 ? 1 : -1) * std::ldexp(std::abs(lead), -8 - static_cast<int>(seed % 18));
+        model.parameters[last + columns - 1] += parameter_units(wanted - lead);
+        const bool first = exact_margin(model, query) >= 0;
+        const InputCertificates found = certify_l2_radii(model, *backend, query);
+        otherwise += (found.labels[0] == 0) != first ? 1 : 0;
+        if (!(found.radii[0] > 0)) continue;
+        ++certified;
+        EXPECT_EQ(found.labels[0] == 0, first) << seed;
+    }
+    EXPECT_GT(certified, 50);
+    EXPECT_GT(otherwise, 5) << "rounding decides labels here";
 }
 
 TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
@@ -438,20 +544,14 @@ TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
         return model_of(std::move(network), Precision::double_precision,
                         std::vector<std::int64_t>(parameters));
     };
-    const Model regression = model_with({}, 1, Loss::squared_error),
-                deep = model_with({3}, 2, Loss::cross_entropy);
+    const Model regression = model_with({}, 1, Loss::squared_error);
     EXPECT_NE(
         error_of([&] { certify_boxes(regression, *backend, radii, queries); }).message().find("no label"),
         std::string::npos);
-    EXPECT_NE(error_of([&] { certify_linear_radii(deep, *backend, queries); })
-                  .message()
-                  .find("without hidden layers"),
-              std::string::npos);
     Model fixed = model_with({}, 2, Loss::cross_entropy);
     fixed.precision = Precision::fixed;
-    EXPECT_NE(
-        error_of([&] { certify_linear_radii(fixed, *backend, queries); }).message().find("fixed precision"),
-        std::string::npos);
+    EXPECT_NE(error_of([&] { certify_l2_radii(fixed, *backend, queries); }).message().find("fixed precision"),
+              std::string::npos);
     Model mapped = model_with({}, 2, Loss::cross_entropy);
     mapped.features = FeatureMap(2, {}, {}, true, 1.0);
     EXPECT_THAT(error_of([&] { certify_boxes(mapped, *backend, radii, queries); }).what(),

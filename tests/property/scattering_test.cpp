@@ -533,7 +533,7 @@ TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
         const std::vector<double> x = random_pixels(pixels_of_small, random);
         const double margin = (trial % 2 == 0 ? 0.02 : -0.02) * slope_of(map, w).by_image.value();
         const Model model = model_of(map, w, margin - value_of(map, w, x));
-        const InputCertificates found = certify_linear_radii(model, *backend, records_of({x}));
+        const InputCertificates found = certify_l2_radii(model, *backend, records_of({x}));
         ASSERT_EQ(found.labels[0], margin > 0 ? 1 : 0);
         ASSERT_GT(found.radii[0], 0.018);
         for (const double part : {1 - 1e-9, 10.0}) {
@@ -579,7 +579,7 @@ TEST(ScatteredRadii, NoAttackWithinThemChangesALabel) {
             model.parameters.push_back(parameter_units(lead - value_of(map, w, x)));
         }
         const Records queries = records_of({x});
-        const InputCertificates found = certify_linear_radii(model, *backend, queries);
+        const InputCertificates found = certify_l2_radii(model, *backend, queries);
         ASSERT_EQ(found.labels[0], 0);
         ASSERT_GT(found.radii[0], 0.005);
         const Attacker attacker(model, *backend, queries);
@@ -611,13 +611,13 @@ TEST(ScatteredRadii, HoldWhereTheMapRounds) {
     const double here = value_of(map, w, x), there = value_of(map, w, y);
     ASSERT_NE(here, there);
     const Model model = model_of(map, w, -(here + there) / 2);
-    const InputCertificates found = certify_linear_radii(model, *backend, records_of({x}));
+    const InputCertificates found = certify_l2_radii(model, *backend, records_of({x}));
     ASSERT_NE(label_at(model, *backend, y), found.labels[0]);
     EXPECT_LE(found.radii[0], 0x1p-49);
     const ScatteringSlope slope = slope_of(map, w);
     const double lost = map.rounding() * slope.by_entries.value();
     const Model close = model_of(map, w, 3 * lost - here);
-    const double radius = certify_linear_radii(close, *backend, records_of({x})).radii[0];
+    const double radius = certify_l2_radii(close, *backend, records_of({x})).radii[0];
     EXPECT_GT(radius, 0);
     EXPECT_LE(radius, lost / slope.by_image.value()) << "both ends may be off";
 }
@@ -628,11 +628,11 @@ TEST(ScatteredRadii, BehindALimitOfTheNormRestOnLengthsAlone) {
     std::mt19937_64 random(8);
     const std::vector<double> w = random_weights(map, random, 0), x = random_pixels(pixels_of_small, random);
     Model model = model_of(map, w, 1 - value_of(map, w, x));
-    const double free = certify_linear_radii(model, *backend, records_of({x})).radii[0];
+    const double free = certify_l2_radii(model, *backend, records_of({x})).radii[0];
     model.features = FeatureMap(map.columns(), {.range = map.range()}, map, false, 1e5);
     model.network =
         Network(map.outputs(), {}, 2, Loss::binary_cross_entropy, model.features->network_input());
-    const double limited = certify_linear_radii(model, *backend, records_of({x})).radii[0];
+    const double limited = certify_l2_radii(model, *backend, records_of({x})).radii[0];
     EXPECT_GT(limited, 0);
     double squares = 0;
     for (const double weight : w) squares += weight * weight;

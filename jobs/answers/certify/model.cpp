@@ -74,7 +74,7 @@ InputCertificates certificates_of(const Model& model, const Backend& backend, No
         throw Error(ExitCode::usage, "radii in l1 are proved of a smoothed model alone",
                     "give the noise, --smoothing .5, or ask --norm linf or l2", "--norm");
     return norm == Norm::linf ? certify_boxes(model, backend, radii, queries)
-                              : certify_linear_radii(model, backend, queries);
+                              : certify_l2_radii(model, backend, queries);
 }
 
 /// truth: [queries]. Within a certified radius no attack may succeed.
