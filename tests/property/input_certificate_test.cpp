@@ -495,9 +495,13 @@ TEST(DeepRadii, NoAttackWithinThemChangesALabel) {
 /// The margin of class 0 over class 1 at a query, of the parameters as the program has them, in real numbers.
 long double exact_margin(const Model& model, const Records& query) {
     const PlainNetwork plain = plain_network(model.network, model.precision, model.parameters);
+    const InputTransform input = model.network.transform();
     std::vector<long double> values;
     for (std::size_t j = 0; j < plain.inputs(); ++j)
-        values.push_back((std::clamp(query.features.at(0, j), -4., 4.) - 0.5L) * 1.5L);
+        values.push_back((static_cast<long double>(
+                              std::clamp(query.features.at(0, j), input.range.low, input.range.high)) -
+                          input.shift) *
+                         input.scale);
     for (std::size_t l = 0; l < plain.layers.size(); ++l) {
         const AffineLayer& layer = plain.layers[l];
         std::vector<long double> next(layer.bias.begin(), layer.bias.end());
@@ -532,6 +536,35 @@ TEST(DeepRadii, HoldWhereTheProgramRounds) {
     }
     EXPECT_GT(certified, 50);
     EXPECT_GT(otherwise, 5) << "rounding decides labels here";
+}
+
+/// The difference of two long sums, of which every step of one is rounded down.
+TEST(DeepRadii, HoldWhereHiddenLayersRound) {
+    constexpr std::size_t columns = 4000;
+    const auto backend = make_backend("cpu", Precision::single_precision);
+    Network network(columns, {2}, 2, Loss::cross_entropy, InputTransform{0, 1, {0, 1}});
+    std::vector<std::int64_t> parameters(network.parameters());
+    for (std::size_t o = 0; o < 2; ++o)
+        for (std::size_t i = 0; i < columns; ++i)
+            parameters[o * (columns + 1) + i] = parameter_units(o == 0 ? 1 + 0.875 * 0x1p-14 : 1);
+    std::int64_t* const last = &parameters[network.offset(1)];
+    last[0] = parameter_units(1);
+    last[1] = parameter_units(-1);
+    const std::size_t bias = network.offset(1) + 2;
+    Model model = model_of(std::move(network), Precision::single_precision, std::move(parameters));
+    const Records query = records_of({std::vector<double>(columns, 1)}, false);
+    const auto lead = static_cast<double>(exact_margin(model, query));
+    int certified = 0, otherwise = 0;
+    for (const double wanted : {-60., -20., -1., -0.1, -0.01, 0.01, 0.05, 0.1, 0.15, 1., 20., 60.}) {
+        model.parameters[bias] = parameter_units(wanted - lead);
+        const InputCertificates found = certify_l2_radii(model, *backend, query);
+        const bool agrees = (found.labels[0] == 0) == (wanted > 0);
+        otherwise += agrees ? 0 : 1;
+        certified += found.radii[0] > 0 ? 1 : 0;
+        EXPECT_TRUE(agrees || found.radii[0] == 0) << wanted;
+    }
+    EXPECT_GT(otherwise, 2) << "rounding decides labels here";
+    EXPECT_GT(certified, 1);
 }
 
 TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
