@@ -67,15 +67,23 @@ void require_plain(const Network& network) {
     }
 }
 
-PlainNetwork plain_network(const Network& network, Precision precision, std::span<const std::int64_t> units) {
-    PlainNetwork plain;
-    const std::size_t last = network.layers().size() - 1;
-    for (std::size_t l = 0; l < last; ++l) {
+std::vector<AffineLayer> affine_layers(const Network& network, Precision precision,
+                                       std::span<const std::int64_t> units) {
+    std::vector<AffineLayer> layers;
+    for (std::size_t l = 0; l < network.layers().size(); ++l) {
         const Layer& layer = network.layers()[l];
         const std::int64_t* first = units.data() + network.offset(l);
-        plain.layers.push_back(layer.convolution ? convolved(layer, precision, first)
-                                                 : dense(layer, precision, first));
+        layers.push_back(layer.convolution ? convolved(layer, precision, first)
+                                           : dense(layer, precision, first));
     }
+    return layers;
+}
+
+PlainNetwork plain_network(const Network& network, Precision precision, std::span<const std::int64_t> units) {
+    PlainNetwork plain{affine_layers(network, precision, units), {}};
+    AffineLayer logits = std::move(plain.layers.back());
+    plain.layers.pop_back();
+    const std::size_t last = network.layers().size() - 1;
     const std::int64_t* rows = units.data() + network.offset(last);
     const std::size_t in = network.layers()[last].in, columns = in + 1;
     AffineLayer margins{in, 0, {}, {}};
@@ -101,7 +109,7 @@ PlainNetwork plain_network(const Network& network, Precision precision, std::spa
         }
     }
     plain.layers.push_back(std::move(margins));
-    if (network.classes() > 2) plain.logits = dense(network.layers()[last], precision, rows);
+    if (network.classes() > 2) plain.logits = std::move(logits);
     return plain;
 }
 

@@ -33,7 +33,10 @@ struct PlainNetwork {
 /// Error (usage): a regression; a layer that is pooled or dropped out.
 void require_plain(const Network& network);
 
-/// Of a network that require_plain() passes; units: [network.parameters()].
+/// The layers of a network without pooling, the last one as it gives logits; units: [network.parameters()].
+std::vector<AffineLayer> affine_layers(const Network& network, Precision precision,
+                                       std::span<const std::int64_t> units);
+/// Of a network that require_plain() passes.
 PlainNetwork plain_network(const Network& network, Precision precision, std::span<const std::int64_t> units);
 
 /// The row of the margin of class a over class b, and its sign there.

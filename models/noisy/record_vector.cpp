@@ -1,7 +1,6 @@
 #include "models/noisy/record_vector.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "models/robust/dense_lanes.hpp"
@@ -95,7 +94,7 @@ std::optional<double> RecordVector::squares_by_terms(const Layer& layer) const {
             if (s == t) lengths += std::sqrt(product);
         }
     }
-    return std::max(squares, 0.0) + 0x1p-36 * lengths * lengths;
+    return std::isfinite(squares) ? std::max(squares, 0.0) + 0x1p-36 * lengths * lengths : INFINITY;
 }
 
 double RecordVector::norm() const {
@@ -113,14 +112,12 @@ double RecordVector::norm() const {
 }
 
 double RecordVector::add_units(double scale, std::int64_t sign, std::int64_t* sums) const {
-    constexpr double middle = 0x1.8p52;
     double squares = 0;
     for (const Layer& layer : layers_) {
         visit_rows(layer, [&](const WeightedRows& row, double last, std::size_t first) {
             squares += add_units_of_rows(row, layer.in, scale, sign, sums + first);
-            const double shifted = last * scale + middle, whole = shifted - middle;
-            sums[first + layer.in] +=
-                sign * (std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle));
+            const double whole = whole_units(last * scale);
+            sums[first + layer.in] += sign * static_cast<std::int64_t>(whole);
             squares += whole * whole;
         });
     }

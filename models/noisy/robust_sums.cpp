@@ -384,12 +384,18 @@ NoisyStepSums RobustSums::of(const Start& start, std::span<const std::uint32_t> 
     const std::size_t entries = parameters + 2;  // then how many records, and how many are right
     std::vector<__int128> total(entries);
     ThreadFailure failure;
-    const int threads = threads_for(4.0 * static_cast<double>(indices.size() * parameters));
+    const auto passes =
+        static_cast<double>(plan_.settings.robust.copies *
+                            (plan_.settings.robust.attack == "none" ? 1 : plan_.settings.robust.steps));
+    const int threads = threads_for(4.0 * passes * static_cast<double>(indices.size() * parameters));
 #pragma omp parallel num_threads(threads)
     {
         std::optional<Worker> worker;
-        std::vector<std::int64_t> sums(entries);  // a batch has below 2^32 records of units below 2^25
-        failure.guard([&] { worker.emplace(*this, point); });
+        std::vector<std::int64_t> sums;  // a batch has below 2^32 records of units below 2^25
+        failure.guard([&] {
+            sums.resize(entries);
+            worker.emplace(*this, point);
+        });
 #pragma omp for schedule(dynamic)
         for (std::size_t first = 0; first < persons; first += Worker::most_persons) {
             failure.guard([&] {
@@ -400,7 +406,7 @@ NoisyStepSums RobustSums::of(const Start& start, std::span<const std::uint32_t> 
             });
         }
 #pragma omp critical
-        for (std::size_t p = 0; p < entries; ++p) total[p] += sums[p];
+        for (std::size_t p = 0; p < sums.size(); ++p) total[p] += sums[p];
     }
     failure.rethrow();
     total[parameters] = static_cast<std::int64_t>(persons);

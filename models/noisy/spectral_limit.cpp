@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "kernels/base/arithmetic.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/base/sixteen_sums.hpp"
 
 namespace holdfast {
 namespace {
@@ -11,10 +13,12 @@ constexpr int powers = 20;
 
 /// |W' W v| / |v| of the last of some powers v of W' W; rows: [out, in + 1], the bias last.
 double greatest_value(const std::int64_t* rows, std::size_t in, std::size_t out) {
-    std::vector<double> weights, v(in, 1.0), next(in);
+    const KeyedHash hash{1};
+    std::vector<double> weights, v(in), next(in);
+    for (std::size_t i = 0; i < in; ++i) v[i] = hash.uniform(0, i) - 0.5;
     for (std::size_t o = 0; o < out; ++o)
         for (std::size_t i = 0; i < in; ++i) weights.push_back(parameter_value(rows[o * (in + 1) + i]));
-    double length = std::sqrt(static_cast<double>(in)), value = 0;
+    double length = std::sqrt(in_sixteen_sums(in, [&](std::size_t i) { return v[i] * v[i]; })), value = 0;
     for (int power = 0; power < powers && length > 0; ++power) {
         next.assign(in, 0);
         for (std::size_t o = 0; o < out; ++o) {
@@ -23,9 +27,7 @@ double greatest_value(const std::int64_t* rows, std::size_t in, std::size_t out)
             for (std::size_t i = 0; i < in; ++i) product += row[i] * v[i];
             for (std::size_t i = 0; i < in; ++i) next[i] += product / length * row[i];
         }
-        double squares = 0;
-        for (const double entry : next) squares += entry * entry;
-        value = length = std::sqrt(squares);
+        value = length = std::sqrt(in_sixteen_sums(in, [&](std::size_t i) { return next[i] * next[i]; }));
         v.swap(next);
     }
     return std::sqrt(value);

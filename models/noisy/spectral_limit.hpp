@@ -8,7 +8,7 @@
 namespace holdfast {
 
 /// Scales each hidden layer's weights down to a spectral norm of `limit`, by an estimate from powers, which
-/// is a little too low: a function of the parameters alone. Dense layers.
+/// may be too low: a function of the parameters alone. Dense layers.
 void limit_spectral_norms(const Network& network, double limit, std::vector<std::int64_t>& parameters);
 
 }  // namespace holdfast

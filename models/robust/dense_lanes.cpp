@@ -3,8 +3,6 @@
 
 #include "models/robust/dense_lanes.hpp"
 
-#include <bit>
-
 #include "kernels/base/sixteen_sums.hpp"
 #include "kernels/cpu/targets.hpp"
 
@@ -24,7 +22,6 @@ constexpr Doubles doubles{};
 constexpr std::size_t columns = 16, lanes = hn::MaxLanes(doubles), vectors = columns / lanes;
 /// Groups of sixteen columns that stay in registers together.
 constexpr std::size_t most_groups = lanes == 8 ? 8 : lanes == 4 ? 2 : 1;
-constexpr double middle = 0x1.8p52;  // entries are below 2^51 in size: adding it rounds to whole numbers
 
 /// Entry j of a sum: what a column beside the last sixteen is.
 HWY_INLINE double entry(const WeightedRows& of, std::size_t j) {
@@ -155,7 +152,7 @@ double ProductOf(const double* a, const double* b, std::size_t length) {
 
 double AddUnitsOfRows(const WeightedRows& of, std::size_t length, double scale, std::int64_t sign,
                       std::int64_t* sums) {
-    const Vector by = hn::Set(doubles, scale), up = hn::Set(doubles, middle);
+    const Vector by = hn::Set(doubles, scale), up = hn::Set(doubles, units_middle);
     const auto zero = hn::BitCast(Integers{}, up);
     Vector squares = hn::Zero(doubles);  // exact, in any order
     const std::size_t rest = add_groups(of, length, [&](std::size_t, std::size_t column, Vector sum) {
@@ -167,8 +164,8 @@ double AddUnitsOfRows(const WeightedRows& of, std::size_t length, double scale, 
     });
     double total = hn::GetLane(hn::SumOfLanes(doubles, squares));
     for (std::size_t j = rest; j < length; ++j) {
-        const double shifted = entry(of, j) * scale + middle, whole = shifted - middle;
-        sums[j] += sign * (std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(middle));
+        const double whole = whole_units(entry(of, j) * scale);
+        sums[j] += sign * static_cast<std::int64_t>(whole);
         total += whole * whole;
     }
     return total;

@@ -38,6 +38,12 @@ double squares_of_rows(const WeightedRows& of, std::size_t length);
 /// The sum of a [length] times b [length], in sixteen sums.
 double product_of(const double* a, const double* b, std::size_t length);
 
+/// The nearest whole number, below 2^51 in size: it is in the low bits where 3 2^51 is added.
+inline constexpr double units_middle = 0x1.8p52;
+inline double whole_units(double entry) {
+    return entry + units_middle - units_middle;
+}
+
 /// sums [length] += sign times its entries, scaled and rounded to whole numbers, which are below 2^51 in
 /// size. Returns the squares of these: exact below 2^53.
 double add_units_of_rows(const WeightedRows& of, std::size_t length, double scale, std::int64_t sign,

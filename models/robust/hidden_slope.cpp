@@ -31,10 +31,29 @@ Symmetric products_of(const AffineLayer& layer) {
     return products;
 }
 
+/// The root of the greatest sums of a row's sizes and of a column's, multiplied.
+Upper norm_by_sums(const AffineLayer& layer) {
+    Upper of_rows, of_columns;
+    std::vector<Upper> columns(layer.in);
+    for (std::size_t o = 0; o < layer.out; ++o) {
+        Upper row;
+        for (std::size_t i = 0; i < layer.in; ++i) {
+            const Upper size(std::abs(layer.weight[o * layer.in + i]));
+            row = row + size;
+            columns[i] = columns[i] + size;
+        }
+        of_rows = max(of_rows, row);
+    }
+    for (const Upper column : columns) of_columns = max(of_columns, column);
+    return sqrt(of_rows * of_columns);
+}
+
 }  // namespace
 
 Upper spectral_norm(const AffineLayer& layer) {
-    const Upper whole = length_of(layer.weight);
+    constexpr std::size_t most_factored = 1000;  // rows and columns that Cholesky's algorithm is worth
+    const Upper entries = length_of(layer.weight), whole = min(entries, norm_by_sums(layer));
+    if (std::min(layer.in, layer.out) > most_factored) return whole;
     Symmetric rest = products_of(layer);
     const std::size_t size = rest.size();
     const double most = rest.trace().value();
@@ -44,7 +63,7 @@ Upper spectral_norm(const AffineLayer& layer) {
         rest.row(i)[i] = most - rest.row(i)[i];
     }
     // Sums of so many products are off by a part of the sizes that they add, and the diagonal by a rounding.
-    const Upper off = Upper::of_count(layer.in + layer.out + 4) * Upper(0x1p-51) * whole * whole +
+    const Upper off = Upper::of_count(layer.in + layer.out + 4) * Upper(0x1p-51) * entries * entries +
                       Upper(0x1p-52) * Upper(most);
     const double least = rest.least_eigenvalue(off);
     if (!(least > 0)) return whole;
@@ -53,15 +72,15 @@ Upper spectral_norm(const AffineLayer& layer) {
 
 HiddenSlope hidden_slope(const Network& network, const FeatureMap& map, Precision precision,
                          const std::vector<std::int64_t>& parameters, double seen) {
-    const PlainNetwork plain = plain_network(network, precision, parameters);
+    const std::vector<AffineLayer> layers = affine_layers(network, precision, parameters);
     const double unit = precision == Precision::single_precision ? 0x1p-24 : 0x1p-53;
     HiddenSlope found;
     auto& [size, rounding] = found;
     rounding = {Upper(2 * seen), Upper(0x1p-70)};
     if (const auto* scattering = std::get_if<Scattering>(&map.derived()))
         rounding.alone = rounding.alone + Upper(scattering->largest_weight()) * Upper(scattering->rounding());
-    for (std::size_t l = 0; l + 1 < plain.layers.size(); ++l) {
-        const AffineLayer& layer = plain.layers[l];
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+        const AffineLayer& layer = layers[l];
         const double chain = static_cast<double>(layer.in + 4) * unit;
         const Upper norm = spectral_norm(layer), entries = length_of(layer.weight),
                     bias = length_of(layer.bias);

@@ -27,7 +27,8 @@ struct HiddenSlope {
 HiddenSlope hidden_slope(const Network& network, const FeatureMap& map, Precision precision,
                          const std::vector<std::int64_t>& parameters, double seen);
 
-/// At least the greatest singular value, by Cholesky (models/mathematics.md, smallest eigenvalue).
+/// At least the greatest singular value: by Cholesky (models/mathematics.md, smallest eigenvalue), of great
+/// matrices by sums of their rows and columns.
 Upper spectral_norm(const AffineLayer& layer);
 
 }  // namespace holdfast

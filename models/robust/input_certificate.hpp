@@ -26,7 +26,7 @@ InputCertificates certify_boxes(const Model& model, const Backend& backend, std:
                                 const Records& queries);
 
 /// In l2, the largest radius that the lengths of the last layer's rows and the norms of the layers before
-/// prove, with all that rounding can do on the way (models/mathematics.md, linear radius, deep radius). Error
+/// prove, with all that rounding can do on the way (models/mathematics.md, deep radius). Error
 /// (usage): a regression; pooling; features that are mapped, but for a scattering and a limit of their norm;
 /// fixed precision.
 InputCertificates certify_l2_radii(const Model& model, const Backend& backend, const Records& queries);

@@ -113,7 +113,7 @@ LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& map
     : moves_(moves), logits_(logits), off_(moves.mapped_) {
     const std::size_t inputs = moves.columns_ - 1;
     if (moves.hidden_) {
-        // What is computed of it is off by less than a millionth part.
+        // Of what is computed; the 1 that it counts and a millionth hold what features are off by.
         const Upper length = mapped_length(moves.network_, mapped, query) * Upper(1 + 0x1p-20);
         off_ = Upper(2) * moves.hidden_->rounding.at(length);
         for (std::size_t c = 0; c < moves.classes_; ++c)

@@ -18,7 +18,7 @@ namespace holdfast {
 void require_linear_moves(const Network& network, const FeatureMap& map, Precision precision);
 
 /// What a moved query does to the leads of a model, every number bounded from above
-/// (models/mathematics.md, linear radius, deep radius).
+/// (models/mathematics.md, deep radius).
 class LinearMoves {
   public:
     /// parameters: [network.parameters()]. The network must outlive it; of what require_linear_moves()

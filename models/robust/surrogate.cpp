@@ -33,18 +33,8 @@ Surrogate::Surrogate(const Network& network, Precision precision, const std::vec
             throw Error(ExitCode::usage, "attacks follow the gradient through no pooling",
                         "leave attacks out, or train without pooling", "--attack");
     }
-    PlainNetwork plain = plain_network(network, precision, units);
-    const std::size_t last = network.layers().size() - 1, in = network.layers()[last].in,
-                      first = network.offset(last);
-    plain.layers.back() = {in, network.outputs(), {}, {}};  // logits for margins
-    for (std::size_t p = 0; p < network.outputs() * (in + 1); ++p) {
-        AffineLayer& rows = plain.layers.back();
-        const double value = precision == Precision::single_precision
-                                 ? static_cast<double>(parameter_value<float>(units[first + p]))
-                                 : parameter_value<double>(units[first + p]);
-        (p % (in + 1) < in ? rows.weight : rows.bias).push_back(value);
-    }
-    layers_.assign(plain.layers.begin(), plain.layers.end());
+    const std::vector<AffineLayer> layers = affine_layers(network, precision, units);
+    layers_.assign(layers.begin(), layers.end());
 }
 
 Surrogate::Layer::Layer(const AffineLayer& affine)

@@ -100,10 +100,12 @@ void check_one_vector(const Settings& settings, const std::string& what, const s
 
 void check_robust(const Settings& settings) {
     const RobustSettings& robust = settings.robust;
-    if (robust.lipschitz > 0 && settings.network.hidden.empty())
+    if (robust.lipschitz > 0 && (settings.network.hidden.empty() || !settings.network.layers.empty()))
         refuse("dense hidden layers are scaled down, and there are none",
-               "set network.hidden, and leave network.layers out, or robust.lipschitz = 0",
-               "robust.lipschitz");
+               "set network.hidden in place of network.layers, or robust.lipschitz = 0", "robust.lipschitz");
+    if (robust.lipschitz > 0 && settings.noise.centre > 0)
+        refuse("inputs less a centre are learnt by layers that keep their size",
+               "set noise.centre = 0 or robust.lipschitz = 0", "robust.lipschitz");
     if (!robust.used()) {
         if (robust.input_radius > 0 || robust.copies > 1)
             refuse("nothing makes copies of records", "set robust.attack or robust.noise", "robust.attack");

@@ -166,6 +166,8 @@ refused_training() { # WORDS SETTINGS…
 }
 refused_training 'robust.lipschitz belongs to training.kind = "noisy"' --set robust.lipschitz=1
 refused_training 'there are none' --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set "network.hidden=[]" --set robust.lipschitz=1
+refused_training 'there are none' --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set 'network.layers=["dense 4"]' --set robust.lipschitz=1
+refused_training 'keep their size' --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set noise.centre=1 --set robust.lipschitz=1
 
 # 4. The class given most often under noise: of any network, in any norm; the same for any number of ranks, and again.
 smoothed=(--model deep.h5 --input-radius .1,.3,.6 --smoothing .5 --service-key service.key --draws 2000 --alpha .01)

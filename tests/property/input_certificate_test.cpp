@@ -463,33 +463,91 @@ TEST(SpectralNorms, AreNoLessThanTheGreatestSingularValueAndHardlyMore) {
     }
 }
 
-TEST(DeepRadii, NoAttackWithinThemChangesALabel) {
-    const auto backend = make_backend("cpu");
+/// Behind a limit of the norm.
+Model limited_model(std::uint64_t seed) {
+    const FeatureMap features(6, {.shift = 0.5, .scale = 1.5, .range = {-4, 4}}, {}, true, 2);
+    Network network(6, {7, 4}, 3, Loss::cross_entropy, features.network_input());
+    std::vector<std::int64_t> parameters = random_parameters(network, seed, 1);
+    Model model = model_of(std::move(network), Precision::double_precision, std::move(parameters));
+    model.features = features;
+    return model;
+}
+
+/// Of convolutions, if this seed has some without pooling.
+std::optional<Model> convolved_model(std::uint64_t seed) {
+    NetworkShape shape = convolutional_network(seed, Loss::cross_entropy, 3);
+    for (Layer& layer : shape.layers) {
+        layer.dropout = 0;
+        if (layer.pooling) return std::nullopt;
+    }
+    Network network(shape.layers, 3, Loss::cross_entropy, InputTransform{0.5, 1.5, {-4, 4}});
+    std::vector<std::int64_t> parameters = random_parameters(network, seed, 0.7);
+    return model_of(std::move(network), Precision::double_precision, std::move(parameters));
+}
+
+/// How often labels fell six times as far, or sixty by chance alone; none does within.
+struct Fallen {
     int certified = 0, beyond = 0;
-    for (std::uint64_t seed = 0; seed < cases_of(24); ++seed) {
-        const Model model = deep_model(seed, Precision::double_precision, 1);
-        const Records queries = records_of(random_rows(20, 6, seed, {-3, 3}), true);
+
+    void attack(const Model& model, bool follows, std::uint64_t seed) {
+        const auto backend = make_backend("cpu");
+        const std::size_t columns = model.feature_map().columns();
+        const Records queries = records_of(random_rows(20, columns, seed, {-3, 3}), true);
         const InputCertificates found = certify_l2_radii(model, *backend, queries);
         EXPECT_EQ(found.labels, labels_at(model, *backend, queries));
-        const Attacker attacker(model, *backend, queries);
+        std::optional<Attacker> attacker;
+        if (follows) attacker.emplace(model, *backend, queries);
+        const KeyedHash hash{seed};
         for (std::size_t q = 0; q < queries.size(); ++q) {
             if (!(found.radii[q] > 0)) continue;
             ++certified;
             std::vector<char> one(queries.size());
             one[q] = 1;
+            const auto falls = [&](const char* name, double part) {
+                return attacker->succeed({name, 12, 2}, Norm::l2, part * found.radii[q], found.labels,
+                                         one)[q] != 0;
+            };
             for (const char* name : {"margin", "pgd", "apgd"}) {
-                const Attack attack{name, 12, 2};
-                const auto falls = [&](double part) {
-                    return attacker.succeed(attack, Norm::l2, part * found.radii[q], found.labels, one)[q] !=
-                           0;
-                };
-                EXPECT_FALSE(falls(1 - 1e-9)) << name << " " << seed;
-                beyond += falls(6) ? 1 : 0;
+                if (!follows) break;
+                EXPECT_FALSE(falls(name, 1 - 1e-9)) << name << " " << seed;
+                beyond += falls(name, 6) ? 1 : 0;
+            }
+            for (std::uint64_t draw = 0; draw < 20; ++draw) {
+                std::vector<double> x(columns);
+                double squares = 0;
+                for (std::size_t j = 0; j < columns; ++j) {
+                    x[j] = hash.normal(100 * q + draw, j);
+                    squares += x[j] * x[j];
+                }
+                std::vector<std::vector<double>> moved(2, std::vector<double>(columns));
+                for (std::size_t j = 0; j < columns; ++j) {
+                    const double step = found.radii[q] * x[j] / std::sqrt(squares),
+                                 from = std::clamp(queries.features.at(q, j), -4., 4.);
+                    moved[0][j] = from + (1 - 1e-9) * step;
+                    moved[1][j] = from + (follows ? 6 : 60) * step;
+                }
+                const std::vector<std::int32_t> there = labels_at(model, *backend, records_of(moved, true));
+                EXPECT_EQ(there[0], found.labels[q]) << seed;
+                beyond += there[1] != found.labels[q] ? 1 : 0;
             }
         }
     }
-    EXPECT_GT(certified, 200);
-    EXPECT_GT(beyond, 60) << "six times as far changes labels";
+};
+
+TEST(DeepRadii, NoMoveWithinThemChangesALabel) {
+    Fallen dense, limited, convolved;
+    for (std::uint64_t seed = 0; seed < cases_of(24); ++seed)
+        dense.attack(deep_model(seed, Precision::double_precision, 1), true, seed);
+    for (std::uint64_t seed = 0; seed < cases_of(12); ++seed)
+        limited.attack(limited_model(seed), false, seed);
+    for (std::uint64_t seed = 0; seed < cases_of(40); ++seed)
+        if (const std::optional<Model> model = convolved_model(seed)) convolved.attack(*model, true, seed);
+    EXPECT_GT(dense.certified, 200);
+    EXPECT_GT(dense.beyond, 60) << "six times as far changes labels";
+    EXPECT_GT(limited.certified, 100);
+    EXPECT_GT(limited.beyond, 10);
+    EXPECT_GT(convolved.certified, 100);
+    EXPECT_GT(convolved.beyond, 10);
 }
 
 /// The margin of class 0 over class 1 at a query, of the parameters as the program has them, in real numbers.
