@@ -9,7 +9,7 @@
 #include "models/certify/margins.hpp"
 #include "models/certify/person_answers.hpp"
 #include "models/convex/mapped_length.hpp"
-#include "models/robust/linear_moves.hpp"
+#include "models/robust/query_moves.hpp"
 
 namespace holdfast {
 namespace {
@@ -37,7 +37,7 @@ Leads<Score> leads_of(std::span<const Score> scores) {
 }
 
 /// What is left of them wherever the query moves within the radius; 0: nothing.
-Leads<double> moved_leads(std::span<const double> logits, const LinearMoves::OfQuery& moves, double radius) {
+Leads<double> moved_leads(std::span<const double> logits, const QueryMoves::OfQuery& moves, double radius) {
     const auto left = [&](std::size_t c, std::size_t j) {
         const double lead = c == j ? 0 : moves.lead(c, j).within(radius);
         return lead > 0 ? lead : 0;
@@ -90,8 +90,8 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
 }
 
 void ConvexDistances::move_queries(double radius, const FeatureMap& map) {
-    require_linear_moves(network_, map, Precision::double_precision);
-    move_.emplace(radius, map, LinearMoves::reach(network_, map, radius));
+    require_bounded_moves(network_, map, Precision::double_precision);
+    move_.emplace(radius, map, QueryMoves::reach(network_, map, radius));
 }
 
 double ConvexDistances::step_of(Upper length) const {
@@ -199,7 +199,7 @@ Certificates ConvexDistances::counted(const Backend& backend, const std::vector<
                                       const CountLevels& levels_below) const {
     const std::vector<double> computed = deciding_values(network_, backend, parameters, queries);
     const std::size_t classes = network_.classes();
-    std::optional<LinearMoves> moves;
+    std::optional<QueryMoves> moves;
     if (move_) moves.emplace(network_, move_->map, Precision::double_precision, parameters);
     Certificates result;
     for (std::size_t q = 0; q < queries.size(); ++q) {

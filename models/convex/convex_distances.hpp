@@ -31,7 +31,7 @@ class ConvexDistances {
     /// From now on distances are those of queries that may lie anywhere within so far of where they are, in
     /// l2 and in the units of the features before `map` (models/mathematics.md, joint distance of convex
     /// runs). Influences and means of rows are of queries that stay: neither is asked then. Error (usage):
-    /// not proved through this map (require_linear_moves).
+    /// not proved through this map (require_bounded_moves).
     void move_queries(double radius, const FeatureMap& map);
 
     /// No distance is larger, whatever the records: public, at most 2^20.

@@ -5,7 +5,7 @@
 #include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
 #include "models/certify/stable_distance.hpp"
-#include "models/robust/linear_moves.hpp"
+#include "models/robust/query_moves.hpp"
 
 namespace holdfast {
 namespace {
@@ -40,11 +40,11 @@ InputCertificates certify_boxes(const Model& model, const Backend& backend, std:
 InputCertificates certify_l2_radii(const Model& model, const Backend& backend, const Records& queries) {
     require_classifier(model);
     const FeatureMap map = model.feature_map();
-    require_linear_moves(model.network, map, model.precision);
+    require_bounded_moves(model.network, map, model.precision);
     const Records mapped = map(queries);
     const std::size_t classes = model.network.classes();
     const std::vector<double> logits = deciding_values(model.network, backend, model.parameters, mapped);
-    const LinearMoves moves(model.network, map, model.precision, model.parameters);
+    const QueryMoves moves(model.network, map, model.precision, model.parameters);
     InputCertificates result{std::vector<std::int32_t>(queries.size()), std::vector<double>(queries.size())};
     const int threads = threads_for(static_cast<double>(queries.size() * model.parameters.size()) * 4);
 #pragma omp parallel for num_threads(threads)
@@ -52,7 +52,7 @@ InputCertificates certify_l2_radii(const Model& model, const Backend& backend, c
         const double* of_query = logits.data() + q * classes;
         const std::size_t label = greatest_logit(classes, [&](std::size_t c) { return of_query[c]; });
         result.labels[q] = static_cast<std::int32_t>(label);
-        result.radii[q] = LinearMoves::OfQuery(moves, mapped.features, q, of_query).radius(label);
+        result.radii[q] = QueryMoves::OfQuery(moves, mapped.features, q, of_query).radius(label);
     }
     return result;
 }

@@ -12,7 +12,7 @@
 #include "models/convex/mapped_length.hpp"
 #include "models/robust/attack.hpp"
 #include "models/robust/input_certificate.hpp"
-#include "models/robust/linear_moves.hpp"
+#include "models/robust/query_moves.hpp"
 #include "models/robust/scattering_gradient.hpp"
 #include "models/robust/scattering_slope.hpp"
 #include "tests/support/effort.hpp"
@@ -655,14 +655,13 @@ TEST(ScatteredLeads, MoveWithTheParametersNoFasterThanTheirStep) {
             const Model model = model_of(map, weights, 0.5);
             const std::vector<double> logits =
                 deciding_values(model.network, *backend, model.parameters, query);
-            const LinearMoves moves(model.network, features, Precision::double_precision, model.parameters);
-            return LinearMoves::OfQuery(moves, query.features, 0, logits.data()).lead(1, 0).within(radius);
+            const QueryMoves moves(model.network, features, Precision::double_precision, model.parameters);
+            return QueryMoves::OfQuery(moves, query.features, 0, logits.data()).lead(1, 0).within(radius);
         };
         const Network network = model_of(map, w, 0).network;
         const double length = mapped_length(network, query.features, 0).value();
         for (const double radius : {0.01, 1.0, 100.0}) {
-            const double reach = LinearMoves::reach(network, features, radius).value(),
-                         here = lead(w, radius);
+            const double reach = QueryMoves::reach(network, features, radius).value(), here = lead(w, radius);
             for (int kind = 0; kind < 3; ++kind) {
                 std::vector<double> other = w;
                 const std::vector<double> drawn = random_weights(map, random, 0);

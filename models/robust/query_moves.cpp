@@ -1,4 +1,4 @@
-#include "models/robust/linear_moves.hpp"
+#include "models/robust/query_moves.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ Upper size_of(std::int64_t units) {
 
 }  // namespace
 
-void require_linear_moves(const Network& network, const FeatureMap& map, Precision precision) {
+void require_bounded_moves(const Network& network, const FeatureMap& map, Precision precision) {
     const auto refuse = [](const char* what, const char* remedy) {
         throw Error(ExitCode::usage, what, remedy, "--norm");
     };
@@ -64,8 +64,8 @@ void require_linear_moves(const Network& network, const FeatureMap& map, Precisi
                "range");
 }
 
-LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision precision,
-                         const std::vector<std::int64_t>& parameters)
+QueryMoves::QueryMoves(const Network& network, FeatureMap map, Precision precision,
+                       const std::vector<std::int64_t>& parameters)
     : network_(network),
       map_(std::move(map)),
       columns_(network.layers().back().in + 1),
@@ -97,19 +97,19 @@ LinearMoves::LinearMoves(const Network& network, FeatureMap map, Precision preci
     }
 }
 
-Upper LinearMoves::reach(const Network& network, const FeatureMap& map, double radius) {
+Upper QueryMoves::reach(const Network& network, const FeatureMap& map, double radius) {
     const Scattering* scattering = scattering_of(map);
     if (scattering == nullptr) return scale_of(network, map) * Upper(radius);
     return Upper(scattering->largest_weight()) *
            (sqrt(Upper(3)) * scale_of(network, map) * Upper(radius) + rounding_of(map));
 }
 
-double LinearMoves::Lead::within(double radius) const {
+double QueryMoves::Lead::within(double radius) const {
     return next_below(left - (Upper(radius) * slope).value());
 }
 
-LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& mapped, std::size_t query,
-                              const double* logits)
+QueryMoves::OfQuery::OfQuery(const QueryMoves& moves, const FeatureMatrix& mapped, std::size_t query,
+                             const double* logits)
     : moves_(moves), logits_(logits), off_(moves.mapped_) {
     const std::size_t inputs = moves.columns_ - 1;
     if (moves.hidden_) {
@@ -133,7 +133,7 @@ LinearMoves::OfQuery::OfQuery(const LinearMoves& moves, const FeatureMatrix& map
     }
 }
 
-LinearMoves::Lead LinearMoves::OfQuery::lead(std::size_t c, std::size_t j) const {
+QueryMoves::Lead QueryMoves::OfQuery::lead(std::size_t c, std::size_t j) const {
     const Slope& both = moves_.pair(c, j);
     const Upper moved = moves_.slopes_[c].moved + moves_.slopes_[j].moved, rounding(moves_.rounding_);
     const Upper lost = Upper(2) * rounding * (sizes_[c] + sizes_[j] + off_ * moved) +
@@ -145,7 +145,7 @@ LinearMoves::Lead LinearMoves::OfQuery::lead(std::size_t c, std::size_t j) const
     return {next_below(next_below(logits_[c] - logits_[j]) - lost.value()), moves_.scale_ * slope};
 }
 
-double LinearMoves::OfQuery::radius(std::size_t label) const {
+double QueryMoves::OfQuery::radius(std::size_t label) const {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t j = 0; j < moves_.classes_; ++j) {
         if (j == label) continue;
@@ -156,7 +156,7 @@ double LinearMoves::OfQuery::radius(std::size_t label) const {
     return std::max(least, 0.0);
 }
 
-LinearMoves::Slope LinearMoves::slope(std::size_t c, std::size_t j) const {
+QueryMoves::Slope QueryMoves::slope(std::size_t c, std::size_t j) const {
     const Upper plain = length(c, j);
     const Scattering* scattering = scattering_of(map_);
     if (scattering == nullptr || hidden_) return {plain, plain};
@@ -169,14 +169,14 @@ LinearMoves::Slope LinearMoves::slope(std::size_t c, std::size_t j) const {
     return {found.by_image, found.by_entries};
 }
 
-const LinearMoves::Slope& LinearMoves::pair(std::size_t c, std::size_t j) const {
+const QueryMoves::Slope& QueryMoves::pair(std::size_t c, std::size_t j) const {
     const std::size_t high = std::max(c, j);
     return pairs_[high * (high - 1) / 2 + std::min(c, j)];
 }
 
 /// |w_c - w_j|, or |w_c| where j = c, without the biases. Differences of integers are exact, and a conversion
 /// rounds once.
-Upper LinearMoves::length(std::size_t c, std::size_t j) const {
+Upper QueryMoves::length(std::size_t c, std::size_t j) const {
     Upper squares;
     for (std::size_t i = 0; i + 1 < columns_; ++i) {
         const std::int64_t units = rows_[c * columns_ + i] - (c == j ? 0 : rows_[j * columns_ + i]);

@@ -15,16 +15,16 @@ namespace holdfast {
 /// Error (usage), about --norm: what a query's length in l2 does to such logits is not proved (pooling; maps
 /// of features but a scattering and a limit of the norm; fixed precision; a network that scales or cuts what
 /// its features are mapped to).
-void require_linear_moves(const Network& network, const FeatureMap& map, Precision precision);
+void require_bounded_moves(const Network& network, const FeatureMap& map, Precision precision);
 
 /// What a moved query does to the leads of a model, every number bounded from above
 /// (models/mathematics.md, deep radius).
-class LinearMoves {
+class QueryMoves {
   public:
-    /// parameters: [network.parameters()]. The network must outlive it; of what require_linear_moves()
+    /// parameters: [network.parameters()]. The network must outlive it; of what require_bounded_moves()
     /// allows.
-    LinearMoves(const Network& network, FeatureMap map, Precision precision,
-                const std::vector<std::int64_t>& parameters);
+    QueryMoves(const Network& network, FeatureMap map, Precision precision,
+               const std::vector<std::int64_t>& parameters);
 
     /// Of one class over another, as they are at a query: what no rounding at a moved one takes away, at most
     /// 0 or NaN where nothing is left, and how much of it a move by 1 takes.
@@ -38,14 +38,14 @@ class LinearMoves {
     class OfQuery {
       public:
         /// mapped: as the network reads it. logits: [classes] as computed (deciding_values).
-        OfQuery(const LinearMoves& moves, const FeatureMatrix& mapped, std::size_t query,
+        OfQuery(const QueryMoves& moves, const FeatureMatrix& mapped, std::size_t query,
                 const double* logits);
         Lead lead(std::size_t c, std::size_t j) const;
         /// The largest within which the class leads all others; 0: none.
         double radius(std::size_t label) const;
 
       private:
-        const LinearMoves& moves_;
+        const QueryMoves& moves_;
         const double* logits_;
         Upper off_;                 // what roundings before the last layer do, at both ends
         std::vector<Upper> sizes_;  // [classes]: |b_c| + sum of |w_ci| |z_i|, or more
