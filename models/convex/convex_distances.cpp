@@ -91,7 +91,7 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
 
 void ConvexDistances::move_queries(double radius, const FeatureMap& map) {
     require_bounded_moves(network_, map, Precision::double_precision);
-    move_.emplace(radius, map, QueryMoves::reach(network_, map, radius));
+    move_ = Move{radius, map, QueryMoves::reach(network_, map, radius)};
 }
 
 double ConvexDistances::step_of(Upper length) const {
