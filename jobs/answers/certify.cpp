@@ -182,8 +182,7 @@ std::optional<std::size_t> learnt_from(const CertifyRequest& request, const Fini
     if (!run.certificate->learns_from_records())
         throw Error(ExitCode::usage, "the records prove nothing more of this run",
                     "leave it out: it is for training.kind = \"convex\", certificate.relation = \"remove\" "
-                    "and queries "
-                    "that stay",
+                    "and queries that stay",
                     "--data");
     if (request.answer == "mean")
         throw Error(ExitCode::usage, "means of rows are certified without the records",

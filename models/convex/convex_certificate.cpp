@@ -41,12 +41,11 @@ class ConvexCertificate final : public Certificate {
         if (norm != Norm::l2)
             throw Error(ExitCode::usage, "of a convex run queries move in l2", "give --norm l2", "--norm");
         distances_.move_queries(radius, features_);
-        moves_ = true;
     }
-    bool moves_queries() const override { return moves_; }
+    bool moves_queries() const override { return distances_.moves_queries(); }
 
     // Of queries that stay.
-    bool learns_from_records() const override { return removals() && !moves_; }
+    bool learns_from_records() const override { return removals() && !moves_queries(); }
     std::size_t set_records(std::size_t member, const Records& records, std::size_t most) override {
         if (!learns_from_records() || !Influences::cover(settings_, network_, records)) return 0;
         influences_.resize(points_.members());
@@ -101,7 +100,6 @@ class ConvexCertificate final : public Certificate {
     FeatureMap features_;
     Network network_;
     ConvexDistances distances_;
-    bool moves_ = false;
     std::vector<std::int64_t> levels_;
     std::string backend_;
     BoxesReader points_;

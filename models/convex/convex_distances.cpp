@@ -43,11 +43,14 @@ Leads<double> moved_leads(std::span<const double> logits, const QueryMoves::OfQu
         return lead > 0 ? lead : 0;
     };
     Leads<double> leads{greatest_logit(logits.size(), [&](std::size_t c) { return logits[c]; }), {}, {}};
-    for (std::size_t j = 0; j < logits.size(); ++j) {
-        leads.of_label.push_back(left(leads.label, j));
-        leads.greatest.push_back(leads.of_label.back());
-        for (std::size_t c = 0; c < logits.size(); ++c)
-            leads.greatest.back() = std::max(leads.greatest.back(), left(c, j));
+    leads.of_label.assign(logits.size(), 0);
+    leads.greatest.assign(logits.size(), 0);
+    for (std::size_t c = 0; c < logits.size(); ++c) {
+        for (std::size_t j = 0; j < logits.size(); ++j) {
+            const double lead = left(c, j);
+            if (c == leads.label) leads.of_label[j] = lead;
+            leads.greatest[j] = std::max(leads.greatest[j], lead);
+        }
     }
     return leads;
 }

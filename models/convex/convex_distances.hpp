@@ -33,6 +33,7 @@ class ConvexDistances {
     /// runs). Influences and means of rows are of queries that stay: neither is asked then. Error (usage):
     /// not proved through this map (require_bounded_moves).
     void move_queries(double radius, const FeatureMap& map);
+    bool moves_queries() const { return move_.has_value(); }
 
     /// No distance is larger, whatever the records: public, at most 2^20.
     std::int64_t cap() const { return cap_; }

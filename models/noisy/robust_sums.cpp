@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "kernels/base/error.hpp"
@@ -127,7 +126,7 @@ class RobustSums::Worker {
     std::size_t take(std::span<const std::uint32_t> indices, std::span<const std::size_t> starts,
                      std::int64_t* sums) {
         const std::size_t persons = starts.size() - 1;
-        std::array<std::optional<SecretStream>, most_persons> bits;
+        Bits bits;
         std::array<std::size_t, most_persons> right{};
         for (std::size_t i = 0; i < persons; ++i) {
             vectors_[i].clear();
@@ -152,7 +151,7 @@ class RobustSums::Worker {
     }
 
   private:
-    using Bits = std::array<std::optional<SecretStream>, most_persons>;
+    using Bits = std::array<std::optional<SecretStream>, most_persons>;  ///< of each person
     struct Row {
         std::size_t person;
         std::uint64_t id;

@@ -2,33 +2,28 @@
 
 #include <cmath>
 
-#include "kernels/base/arithmetic.hpp"
 #include "kernels/base/random.hpp"
-#include "kernels/base/sixteen_sums.hpp"
+#include "models/idp/plain_network.hpp"
+#include "models/robust/dense_lanes.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr int powers = 20;
 
-/// |W' W v| / |v| of the last of some powers v of W' W; rows: [out, in + 1], the bias last.
-double greatest_value(const std::int64_t* rows, std::size_t in, std::size_t out) {
+/// The root of |W' W v| / |v|, v the last but one of some powers of W' W on any vector.
+double greatest_value(const AffineLayer& layer) {
+    const std::size_t in = layer.in;
     const KeyedHash hash{1};
-    std::vector<double> weights, v(in), next(in);
+    std::vector<double> v(in), products(layer.out);
     for (std::size_t i = 0; i < in; ++i) v[i] = hash.uniform(0, i) - 0.5;
-    for (std::size_t o = 0; o < out; ++o)
-        for (std::size_t i = 0; i < in; ++i) weights.push_back(parameter_value(rows[o * (in + 1) + i]));
-    double length = std::sqrt(in_sixteen_sums(in, [&](std::size_t i) { return v[i] * v[i]; })), value = 0;
-    for (int power = 0; power < powers && length > 0; ++power) {
-        next.assign(in, 0);
-        for (std::size_t o = 0; o < out; ++o) {
-            const double* const row = &weights[o * in];
-            double product = 0;
-            for (std::size_t i = 0; i < in; ++i) product += row[i] * v[i];
-            for (std::size_t i = 0; i < in; ++i) next[i] += product / length * row[i];
-        }
-        value = length = std::sqrt(in_sixteen_sums(in, [&](std::size_t i) { return next[i] * next[i]; }));
-        v.swap(next);
+    const auto length = [&] { return std::sqrt(product_of(v.data(), v.data(), in)); };
+    double before = length(), value = 0;
+    for (int power = 0; power < powers && before > 0; ++power) {
+        for (std::size_t o = 0; o < layer.out; ++o)
+            products[o] = product_of(&layer.weight[o * in], v.data(), in) / before;
+        sum_rows({products, layer.weight.data(), in}, v.data(), in);
+        value = before = length();
     }
     return std::sqrt(value);
 }
@@ -36,12 +31,13 @@ double greatest_value(const std::int64_t* rows, std::size_t in, std::size_t out)
 }  // namespace
 
 void limit_spectral_norms(const Network& network, double limit, std::vector<std::int64_t>& parameters) {
-    for (std::size_t l = 0; l + 1 < network.layers().size(); ++l) {
-        const std::size_t in = network.layers()[l].in, out = network.layers()[l].out;
-        std::int64_t* const rows = &parameters[network.offset(l)];
-        const double value = greatest_value(rows, in, out);
+    const std::vector<AffineLayer> layers = affine_layers(network, Precision::double_precision, parameters);
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+        const double value = greatest_value(layers[l]);
         if (!(value > limit)) continue;
-        for (std::size_t o = 0; o < out; ++o)
+        const std::size_t in = layers[l].in;
+        std::int64_t* const rows = &parameters[network.offset(l)];  // the bias last in each
+        for (std::size_t o = 0; o < layers[l].out; ++o)
             for (std::size_t i = 0; i < in; ++i) {
                 std::int64_t& weight = rows[o * (in + 1) + i];
                 weight = static_cast<std::int64_t>(std::rint(limit / value * static_cast<double>(weight)));

@@ -15,11 +15,11 @@ HWY_BEFORE_NAMESPACE();
 namespace holdfast::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Doubles = hn::CappedTag<double, 16>;
+using Doubles = hn::CappedTag<double, columns_together>;
 using Integers = hn::RebindToSigned<Doubles>;
 using Vector = hn::Vec<Doubles>;
 constexpr Doubles doubles{};
-constexpr std::size_t columns = 16, lanes = hn::MaxLanes(doubles), vectors = columns / lanes;
+constexpr std::size_t columns = columns_together, lanes = hn::MaxLanes(doubles), vectors = columns / lanes;
 /// Groups of sixteen columns that stay in registers together.
 constexpr std::size_t most_groups = lanes == 8 ? 8 : lanes == 4 ? 2 : 1;
 

@@ -15,6 +15,9 @@ struct WeightedRows {
     const double* start = nullptr;  ///< what the sum begins with; null: 0
 };
 
+/// Columns that are added side by side: a multiple of them leaves none beside.
+inline constexpr std::size_t columns_together = 16;
+
 // With whatever vectors the processor has, in the bits of plain loops: an entry's terms in order, each
 // product and each sum rounded.
 

@@ -10,12 +10,6 @@
 #include "models/robust/dense_lanes.hpp"
 
 namespace holdfast {
-namespace {
-
-constexpr std::size_t columns_together = 16;  // as dense_lanes has them in registers
-
-}  // namespace
-
 Surrogate::Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units,
                      const Scattering* map)
     : transform_(network.transform()),
