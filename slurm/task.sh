@@ -1,6 +1,7 @@
 #: The rest of every script that slurm/submit writes, behind cpu.sbatch or gpu.sbatch.
 # One task of the array, stopped in time and queued again.
 set -uo pipefail
+export LC_ALL=C
 umask 077
 holdfast=@PROGRAM@
 launcher=(@LAUNCHER@)

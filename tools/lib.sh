@@ -1,5 +1,7 @@
 # Shared by the scripts of this folder (sourced, never run): words on the screen and the packages of Debian 12.
 
+export LC_ALL=C # printf and awk write 1.5e-06 in every locale of the user
+
 # What building the program takes.
 build_packages=(
     build-essential g++ cmake ninja-build pkg-config git ca-certificates

@@ -1,4 +1,4 @@
-"""Run by package.sh in an empty folder: package.py README. HOLDFAST_PROGRAM is the program, TMPDIR an empty folder."""
+"""package.sh runs it in an empty folder: package.py README. TMPDIR is an empty folder."""
 
 import copy
 import gc
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+from unittest import mock
 
 import numpy as np
 from scipy.sparse import coo_array, csr_matrix
@@ -220,12 +221,8 @@ def test_nothing_is_charged_for_what_is_refused():
 
 
 def elsewhere(path):
-    kept = os.environ["HOLDFAST_PROGRAM"]
-    os.environ["HOLDFAST_PROGRAM"] = path
-    try:
+    with mock.patch.dict(os.environ, HOLDFAST_PROGRAM=path):
         return holdfast.program()
-    finally:
-        os.environ["HOLDFAST_PROGRAM"] = kept
 
 
 def test_a_rare_class_is_told_where_shares_are_known():

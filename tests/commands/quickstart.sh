@@ -24,7 +24,19 @@ awk 'BEGIN { srand(7); printf "number"; for (j = 0; j < 30; ++j) printf ",m" j; 
     function normal(  sum, k) { for (k = 0; k < 12; ++k) sum += rand(); return sum - 6 }' >patients.csv
 "$holdfast" schema patients.csv --label ill --id number --out patients.toml --quiet >/dev/null || fail "no template"
 sed -i 's/^range = \[\]/range = [0, 30]/' patients.toml
-quickstart() { "$root/tools/quickstart" --no-install --ranks 1 "$@" >result 2>words; }
+# Every run has the locale of a user whose decimal mark is a comma; the program writes the same bytes under each.
+language=C
+for name in tr_TR de_DE; do
+    make_locale $name || continue
+    language=$name.UTF-8
+    [[ $(LC_ALL=$language bash -c 'printf %.1f 1,5') == 1,5 ]] || fail "$language has no decimal comma"
+    LC_ALL=$language "$holdfast" schema patients.csv --label ill --id number --from-data --out $name.toml --quiet >/dev/null || fail "no schema under $language"
+    "$holdfast" schema patients.csv --label ill --id number --from-data --out plain.toml --quiet >/dev/null
+    cmp -s $name.toml plain.toml && rm plain.toml || fail "$language changes a schema: $(diff $name.toml plain.toml)"
+done
+[[ $(LC_ALL=$language bash -c 'source "$1/tools/lib.sh"; printf "%.2g " 1.5e-06; awk "BEGIN { printf \"%.2g\", 1.5e-06 }"' bash "$root") == '1.5e-06 1.5e-06' ]] ||
+    fail "tools/lib.sh leaves numbers to the locale"
+quickstart() { LC_ALL=$language "$root/tools/quickstart" --no-install --ranks 1 "$@" >result 2>words; }
 quickstart --csv patients.csv --schema patients.toml --out out --expected-records 430 --population patients ||
     fail "quickstart: $(tail -5 words)"
 # The noise is drawn anew; who says the greater class, .6.

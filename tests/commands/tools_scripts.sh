@@ -10,6 +10,10 @@ fail() {
     failures=$((failures + 1))
 }
 
+# Every script sources lib.sh, which sets the locale.
+found=$(grep -lsE "^#!.*\bbash" "$root"/tools/* | xargs grep -L "^source .*/lib.sh\"" || true)
+[[ -z $found ]] || fail "these scripts leave numbers to the locale of the user: $found"
+
 # A machine of our own: dpkg-query knows the packages listed in a file, apt-get and sudo only write down their calls.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<END

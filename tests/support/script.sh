@@ -1,7 +1,7 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
 # folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes;
 # releasable_mechanisms: a name and its needs a line; mode FILE; field FILE NAME: the first of that name in JSON;
-# kill_ever_later MOST COMMAND…; claims FILE PATTERN; $support: the folder of this file.
+# kill_ever_later MOST COMMAND…; claims FILE PATTERN; make_locale NAME; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
 support=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -9,6 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+export LC_ALL=C
 export OMP_WAIT_POLICY=passive # as the program has it: without it each start is two
 # Debian's own: the python3 of a version manager is a script that takes longer to find it than it runs.
 [ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
@@ -45,6 +46,14 @@ await() {
     fail "in vain: $1"
 }
 mode() { stat -c %a "$1"; }
+# make_locale NAME: LC_ALL=NAME.UTF-8 then works in this script. False where localedef or its sources are missing.
+make_locale() {
+    export LOCPATH=$scratch/locales
+    mkdir -p "$LOCPATH"
+    localedef -i "$1" -f UTF-8 "$LOCPATH/$1.UTF-8" 2> /dev/null && return
+    echo "SKIPPED in part: no locale $1 can be made here (localedef, package locales)"
+    return 1
+}
 # claims FILE PATTERN: a line of it has this, once those that begin with blanks, as the conditions of a claim, are joined to the
 # line before.
 claims() { grep -q -- "$2" <<<"$(sed -e ':a' -e '$!N' -e 's/\n  */ /' -e 'ta' -e 'P' -e 'D' "$1")"; }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 GRACE = 10.0  # seconds that a training has to end in, once it is told to
+STARTED = "HOLDFAST_STARTED"  # environment variable of the program: its path
 
 
 class Error(Exception):
@@ -94,13 +95,27 @@ def parted(text: str) -> tuple[str, str]:
 
 
 def program() -> str:
-    """Path of the program that is run: HOLDFAST_PROGRAM, else the one that was installed with this package, or beside it."""
+    """Path of the program: HOLDFAST_PROGRAM, else the one recorded or installed with this package, else PREFIX/bin/holdfast."""
     package = pathlib.Path(__file__).parent
-    own = (package / "bin" / "holdfast", package / "../../../../bin/holdfast")  # of a wheel; of PREFIX/lib/python3/dist-packages
-    path = os.environ.get("HOLDFAST_PROGRAM") or os.path.normpath(next((one for one in own if one.is_file()), own[0]))
-    if not os.access(path, os.X_OK):
-        raise FileNotFoundError(f"no program at {path}: let HOLDFAST_PROGRAM name one that is built, or install this package anew with what building takes")
-    return path
+    recorded = package / "program.txt"  # pip install with HOLDFAST_PROGRAM
+    if os.environ.get("HOLDFAST_PROGRAM"):
+        path = pathlib.Path(os.environ["HOLDFAST_PROGRAM"])
+    elif recorded.is_file():
+        path = pathlib.Path(recorded.read_text(encoding="utf-8"))
+    elif package.parent.parts[-3:] == ("lib", "python3", "dist-packages"):  # cmake --install; bin of a venv has a script of pip
+        path = package.parents[3] / "bin" / "holdfast"
+    else:
+        path = package / "bin" / "holdfast"
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        raise FileNotFoundError(f"no program at {path}: set HOLDFAST_PROGRAM to the path of a built program, or install this package again")
+    return str(path)
+
+
+def program_environment() -> dict[str, str]:
+    """For the program: a command of this package that finds itself there was started instead of the program."""
+    if STARTED in os.environ:
+        raise FileNotFoundError(f"{os.environ[STARTED]} starts the Python package again: set HOLDFAST_PROGRAM to the path of the C++ program")
+    return {**os.environ, STARTED: program()}
 
 
 def run(command: str, *words: object, folder: str | None = None) -> dict[str, Any]:
@@ -116,7 +131,7 @@ def text(command: str, *words: object, folder: str | None = None) -> str:
     line = ["holdfast", command, *(str(word) for word in words), "--quiet"]
     with (
         private_folder(in_memory()) as scratch,
-        subprocess.Popen(line, executable=program(), cwd=folder, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
+        subprocess.Popen(line, executable=program(), cwd=folder, env={**program_environment(), "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
     ):
         try:
             said, complaint = process.communicate()
@@ -162,6 +177,7 @@ def main() -> None:
     import sys
 
     try:
-        os.execv(program(), ["holdfast", *sys.argv[1:]])
+        environment = program_environment()
+        os.execve(environment[STARTED], ["holdfast", *sys.argv[1:]], environment)
     except FileNotFoundError as error:
         sys.exit(f"holdfast: {error}")
