@@ -2,6 +2,8 @@
 # One task of the array, stopped in time and queued again.
 set -uo pipefail
 export LC_ALL=C
+# Slurm's default fence for PMIx, tree, is no barrier: a rank may send to one that is still in MPI_Init, which then crashes.
+export SLURM_PMIX_FENCE=ring
 umask 077
 holdfast=@PROGRAM@
 launcher=(@LAUNCHER@)

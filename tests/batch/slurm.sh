@@ -40,6 +40,66 @@ for batches in 1 2; do
         --quiet > /dev/null || fail "the uninterrupted run"
     "$holdfast" certify --run "whole-$batches" --queries blobs.h5 --quiet > /dev/null || fail "its certificates"
 done
+
+# 0. Slurm's fence for PMIx: a library holds rank 1 between the two fences of MPI_Init. Where the second one is a barrier, rank 0
+# waits for rank 1. The scripts of slurm/submit set such a fence.
+cat > held.c << 'END'
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef void (*Ended)(int, void*);
+typedef int (*Fence)(const void*, size_t, const void*, size_t, Ended, void*);
+static sem_t ended_once;
+static int result;
+static void note(int status, void* data) {
+    (void)data;
+    result = status;
+    sem_post(&ended_once);
+}
+int PMIx_Fence_nb(const void* ranks, size_t rank_count, const void* infos, size_t info_count, Ended ended, void* data) {
+    static int calls;
+    const Fence fence = (Fence)dlsym(RTLD_NEXT, "PMIx_Fence_nb");
+    if (++calls > 1 || atoi(getenv("SLURM_PROCID")) == 0) return fence(ranks, rank_count, infos, info_count, ended, data);
+    sem_init(&ended_once, 0, 0);
+    const int status = fence(ranks, rank_count, infos, info_count, note, data);
+    if (status != 0) return status;
+    sem_wait(&ended_once);
+    sleep(1);
+    close(open("going-on", O_CREAT | O_WRONLY, 0600));
+    ended(result, data);
+    return 0;
+}
+END
+cat > starts.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void) {
+    int rank;
+    MPI_Init(NULL, NULL);
+    const int late = access("going-on", F_OK);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) puts(late ? "alone" : "together");
+    return MPI_Finalize();
+}
+END
+fence=$(sed -n 's/^export SLURM_PMIX_FENCE=//p' "$root/slurm/task.sh")
+on_two_nodes() { rm -f going-on && timeout 120 srun --quiet --kill-on-bad-exit=1 --nodes=2 --ntasks=2 --mpi=pmix "$@"; }
+if mpicc -o starts starts.c 2> words && gcc -D_GNU_SOURCE -shared -fPIC -o held.so held.c -ldl 2>> words; then
+    on_two_nodes env LD_PRELOAD="$scratch/held.so" ./starts > default.txt 2>&1 || echo "a rank dies by the default fence"
+    SLURM_PMIX_FENCE=$fence on_two_nodes env LD_PRELOAD="$scratch/held.so" ./starts > set.txt 2>&1
+    [ $? = 0 ] && grep -qx together set.txt || fail "SLURM_PMIX_FENCE=$fence: $(cat set.txt)"
+    grep -qx together default.txt && echo "the default fence of this Slurm is a barrier"
+else
+    echo "SKIPPED in part: no compiler for the fence of PMIx: $(tail -n 1 words)"
+fi
+on_two_nodes "$holdfast" doctor 2>&1 | grep -A 1 '^ *warn *PMIx fence' | grep -q 'export SLURM_PMIX_FENCE=ring' || fail "doctor: the default fence"
+SLURM_PMIX_FENCE=$fence on_two_nodes "$holdfast" doctor 2>&1 | grep -q "^ *ok *PMIx fence *$fence" || fail "doctor: SLURM_PMIX_FENCE=$fence"
+
 digest() { grep -o '"digest": "[0-9a-f]*"' "$1"; }
 checkpoints() { ls -d "my study"/*/checkpoints/*/[0-9]* 2> /dev/null; }
 job_of() { sed -n "s/^$1 //p" "my study/slurm/submitted"; }

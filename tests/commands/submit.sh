@@ -62,6 +62,10 @@ done
 sed 's/^partition/gpus = true\npartition/; s/a study/gpu study/' job.toml > gpu.toml
 "$submit" gpu.toml --dry-run > out.txt 2>&1 && grep -q '^#SBATCH --gpus-per-task=1' "gpu study/slurm/train.sbatch" || fail "GPU nodes: $(cat out.txt)"
 
+for script in "a study/slurm/train.sbatch" "gpu study/slurm/train.sbatch"; do
+    grep -qx 'export SLURM_PMIX_FENCE=ring' "$script" || fail "$script leaves PMIx the fence that is no barrier"
+done
+
 # 2. Submitted: a chain; not twice while it is queued; cancelled as a whole.
 "$submit" job.toml > out.txt 2>&1 || fail "submit: $(cat out.txt)"
 [ "$(grep -c 'afterok:[123] --kill' calls)" = 3 ] || fail "no chain: $(cat calls)"

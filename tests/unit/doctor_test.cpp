@@ -114,6 +114,18 @@ TEST(Doctor, LooksForProgramsOnThePath) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(Doctor, WarnsOfAFenceThatIsNoBarrier) {
+    const Variable space("PMIX_NAMESPACE", "slurm.pmix.17.0");
+    {
+        const Variable fence("SLURM_PMIX_FENCE", "tree");
+        EXPECT_EQ(find(check_cluster(), "PMIx fence").health, Health::warn);
+        EXPECT_NE(find(check_cluster(), "PMIx fence").remedy.find("export SLURM_PMIX_FENCE=ring"),
+                  std::string::npos);
+    }
+    const Variable fence("SLURM_PMIX_FENCE", "ring");
+    EXPECT_EQ(find(check_cluster(), "PMIx fence").health, Health::ok);
+}
+
 TEST(Doctor, WarnsOfMoreThreadsThanCores) {
     EXPECT_EQ(find(check_resources({.ranks = 1 << 20, .cores = 2}), "OpenMP threads").health, Health::warn);
 }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <sstream>
@@ -195,6 +196,19 @@ Finding check_nccl_transport() {
                   "needed for several GPUs only: build with HOLDFAST_CUDA=ON where nccl.h is");
 }
 
+// ---- Slurm
+
+/// Slurm's default fence for PMIx is no barrier: a rank that left MPI_Init may send to one that is still in
+/// it.
+std::optional<Finding> check_fence() {
+    const char* space = std::getenv("PMIX_NAMESPACE");
+    if (space == nullptr || std::string(space).rfind("slurm.pmix.", 0) != 0) return std::nullopt;
+    const char* fence = std::getenv("SLURM_PMIX_FENCE");
+    const std::string value = fence == nullptr ? "tree, Slurm's default" : fence;
+    return judged("PMIx fence", value, value == "ring", Health::warn,
+                  "a rank may crash in MPI_Init on several nodes: export SLURM_PMIX_FENCE=ring before srun");
+}
+
 // ---- resources
 
 // "max 100000" or "200000 100000" (control groups v2): cores' worth of time, 0 without a limit.
@@ -336,6 +350,7 @@ std::vector<Finding> check_cluster() {
     findings.push_back({"Slurm job", job == nullptr
                                          ? "none"
                                          : std::string(job) + ", tasks " + (tasks == nullptr ? "?" : tasks)});
+    if (const auto fence = check_fence()) findings.push_back(*fence);
     return findings;
 }
 
