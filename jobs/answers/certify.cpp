@@ -66,6 +66,10 @@ void write_distances(const FinishedRun& run, const Records& queries, const Resul
     path.commit();
 }
 
+std::string stored_place(bool stored, const std::string& path) {
+    return (stored ? " in " + path : std::string(": not stored, the run folder is read-only")) + "\n";
+}
+
 std::string digest_of(const Result& result) {
     StreamDigest digest;
     for (const Certificates& member : result.members) {
@@ -123,7 +127,8 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
 
     // 2. The interval of every prediction at every level.
     const Intervals intervals = intervals_of(context, run, queries);
-    if (context.world.is_root()) write_intervals(run, queries, intervals);
+    const bool stored = context.world.is_root() && stores_results(context, run.folder);
+    if (stored) write_intervals(run, queries, intervals);
 
     // 3. For the owner: how wide they are.
     StreamDigest digest;
@@ -150,9 +155,9 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
                                    {"intervals", table},
                                    {"digest", digest.hex()},
                                    {"guarantee", claim.to_json()}};
-    if (context.world.is_root()) run.folder.write_json("certificates.json", object);
-    context.print(object, text + "intervals " + digest.hex().substr(0, 16) + " in " +
-                              run.folder.file("intervals.h5") + "\n" + claim.lines() + "\n" +
+    if (stored) run.folder.write_json("certificates.json", object);
+    context.print(object, text + "intervals " + digest.hex().substr(0, 16) +
+                              stored_place(stored, run.folder.file("intervals.h5")) + claim.lines() + "\n" +
                               next_command({"report", run.folder.path()}));
 }
 
@@ -254,7 +259,8 @@ void certify_job(const Context& context, const CertifyRequest& request) {
 
     // 3. For the owner: the distances, and a table of certified fractions, which are never beside others'
     // distances.
-    if (context.world.is_root()) {
+    const bool stored = context.world.is_root() && stores_results(context, run.folder);
+    if (stored) {
         std::filesystem::remove(run.folder.file("certificates.json"));
         write_distances(run, queries, result);
     }
@@ -284,9 +290,9 @@ void certify_job(const Context& context, const CertifyRequest& request) {
         object["norm"] = request.norm;
     }
     if (learnt) object["influence_of"] = *learnt;
-    if (context.world.is_root()) run.folder.write_json("certificates.json", object);
-    context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
-                              run.folder.file("distances.h5") + "\n" + claim.lines() + "\n" +
+    if (stored) run.folder.write_json("certificates.json", object);
+    context.print(object, text + "distances " + digest.substr(0, 16) +
+                              stored_place(stored, run.folder.file("distances.h5")) + claim.lines() + "\n" +
                               next_of(request, run));
 }
 
@@ -379,11 +385,11 @@ Run declare_certify(const Command& command) {
         .show_default()
         .needs(smoothing);
     command
-        .add_option("--out", request->out,
+        .add_output("--out", request->out, OutputKind::table,
                     "Of a model, a table for its owner alone: row,label,radius of each query")
         .needs(model);
     command
-        .add_option("--page", request->page,
+        .add_output("--page", request->page, OutputKind::page,
                     "Of a model, an HTML page for its owner alone: shares by radius, certified and attacked")
         .needs(model);
     return [request](const Context& context) {

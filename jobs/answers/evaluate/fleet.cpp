@@ -9,6 +9,7 @@
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 #include "models/fleet/access_claim.hpp"
@@ -185,9 +186,10 @@ std::string kept_evaluation(const Context& context, const RunFolder& run, nlohma
     nlohmann::json figures = result;
     figures.erase("data");
     result["digest"] = StreamDigest::of(figures.dump());
-    if (context.world.is_root()) run.write_json("evaluation.json", result);
-    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-           ", for the data owner only: " + run.file("evaluation.json") + "\n";
+    const bool stored = context.world.is_root() && stores_results(context, run);
+    if (stored) run.write_json("evaluation.json", result);
+    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) + ", for the data owner only: " +
+           (stored ? run.file("evaluation.json") : "not stored, the run folder is read-only") + "\n";
 }
 
 void evaluate_fleet(const Context& context, const FleetQuestion& question) {

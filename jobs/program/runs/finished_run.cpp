@@ -1,8 +1,12 @@
 #include "jobs/program/runs/finished_run.hpp"
 
 #include <omp.h>
+#include <spdlog/logger.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -324,6 +328,12 @@ void require_boxes(const FinishedRun& run, const SeenBox& see) {
     if (digest_of_boxes(run.folder, see) != run.manifest.digest)
         throw Error(ExitCode::input, "holds other parameters than manifest.json says",
                     "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+}
+
+bool stores_results(const Context& context, const RunFolder& run) {
+    if (::access(run.path().c_str(), W_OK) == 0) return true;
+    context.log->warn("{}: {}: the results are printed, and not stored", run.path(), std::strerror(errno));
+    return false;
 }
 
 }  // namespace holdfast

@@ -95,4 +95,7 @@ std::string digest_of_boxes(const RunFolder& run, const SeenBox& see = {});
 /// Error (input): the boxes are not those that manifest.json names.
 void require_boxes(const FinishedRun& run, const SeenBox& see = {});
 
+/// May results be stored in the folder? Where it is read-only the log says so, and they are only printed.
+bool stores_results(const Context& context, const RunFolder& run);
+
 }  // namespace holdfast

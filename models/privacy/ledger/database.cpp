@@ -17,9 +17,17 @@
 namespace holdfast {
 namespace {
 
-/// Its owner's alone (the journal inherits the mode), and not emptied.
-void require_private_file(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+/// To write, or else to read alone: a ledger that may not be written can still be looked at.
+Descriptor opened(const std::string& path, bool& writable) {
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    writable = file.is_open() || (errno != EACCES && errno != EROFS && errno != EPERM);
+    return writable ? std::move(file) : Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+/// Its owner's alone (the journal inherits the mode), and not emptied. True: it may be written.
+bool require_private_file(const std::string& path) {
+    bool writable = true;
+    const Descriptor file = opened(path, writable);
     if (!file.is_open()) {
         throw Error(ExitCode::output, std::string("the ledger cannot be opened: ") + std::strerror(errno),
                     "name a file that you may write to", path);
@@ -38,22 +46,22 @@ void require_private_file(const std::string& path) {
                     "--budget makes a new one",
                     path);
     }
+    return writable;
 }
 
 }  // namespace
 
 LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(path) {
-    require_private_file(path);
-    open(patience);
+    open(patience, require_private_file(path));
 }
 
 LedgerDatabase::LedgerDatabase() : path_(":memory:") {
-    open(0);
+    open(0, true);
 }
 
-void LedgerDatabase::open(int patience) {
-    const int status =
-        sqlite3_open_v2(path_.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+void LedgerDatabase::open(int patience, bool writable) {
+    const int access = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    const int status = sqlite3_open_v2(path_.c_str(), &handle_, access | SQLITE_OPEN_FULLMUTEX, nullptr);
     try {
         if (status != SQLITE_OK) fail("cannot be opened");
         sqlite3_extended_result_codes(handle_, 1);
@@ -127,6 +135,9 @@ void LedgerDatabase::fail(const std::string& what) const {
         case SQLITE_TOOBIG:
             throw Error(ExitCode::input, message,
                         "name a ledger of this program; restore a damaged one from its last copy", path_);
+        case SQLITE_READONLY:
+            throw Error(ExitCode::output, message,
+                        "give yourself the right to write the ledger and its folder", path_);
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
             throw Error(ExitCode::output, message, "another process holds it: try again", path_);

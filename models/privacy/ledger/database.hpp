@@ -21,7 +21,7 @@ namespace holdfast {
 class LedgerDatabase {
   public:
     /// Opens the file `path`; its tables are models/privacy/ledger/layout.hpp's. `patience` in milliseconds:
-    /// how long to wait for the lock, a minute at least.
+    /// how long to wait for the lock, a minute at least. A file that may not be written is opened to be read.
     LedgerDatabase(const std::string& path, int patience);
     /// One without tables, in memory.
     LedgerDatabase();
@@ -45,7 +45,7 @@ class LedgerDatabase {
     friend class Statement;
     friend class Transaction;
     friend class ReadTransaction;
-    void open(int patience);
+    void open(int patience, bool writable);
     [[noreturn]] void fail(const std::string& what) const;
     void note_touched(const char* table, std::int64_t row) const;
 

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -306,7 +308,22 @@ void make_ledger_file(const std::string& path) {
     write_file_unless_there(path, database.bytes());
 }
 
+bool is_ledger_file(const std::string& path) {
+    constexpr std::size_t id_offset = 68;  // the SQLite database file format, section 1.3
+    std::array<char, id_offset + 4> head{};
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream.read(head.data(), head.size()) || !std::string(head.data()).starts_with("SQLite format 3"))
+        return false;
+    std::uint32_t id = 0;
+    for (std::size_t i = id_offset; i < head.size(); ++i) id = id << 8 | static_cast<unsigned char>(head[i]);
+    return id == application_id;
+}
+
 void migrate_layout(const LedgerDatabase& database) {
+    // A ledger of this layout is only read: nobody else is held back, and the file may be read-only.
+    if (database.number("PRAGMA application_id") == application_id &&
+        database.number("PRAGMA user_version") == layout_version)
+        return;
     Transaction transaction(database);
     if (database.number("PRAGMA application_id") != application_id) {
         throw Error(ExitCode::input, "an SQLite file, but not a ledger",

@@ -9,6 +9,8 @@ class LedgerDatabase;
 /// A ledger without accounts under `path`, of mode 0600; nothing happens where a file is there. It appears
 /// complete or not at all. Errors as AtomicPath.
 void make_ledger_file(const std::string& path);
+/// Does the file begin as a ledger does? Nothing else of it is read.
+bool is_ledger_file(const std::string& path);
 
 /// Checks that the file is a ledger, and brings one of an earlier layout up to date: in one transaction, so
 /// that a crash leaves what was there. Errors (ExitCode::input): another program's file, a newer version's
