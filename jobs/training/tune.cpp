@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 
 #include "dist/files/digest.hpp"
+#include "dist/runs/lease.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/ranks.hpp"
@@ -189,6 +189,10 @@ class Trials {
 
   private:
     std::string key_file() const { return path_ + "/key"; }
+    /// Holds the folder until the process ends. Error (usage): another process holds it.
+    void enter();
+    /// All of the folder but the files named, as far as it can be removed.
+    void remove_all_but(const std::vector<std::string>& names) const;
     std::string run_path(std::size_t run) const { return path_ + "/run-" + std::to_string(run); }
     /// Of one training, or draw, alone: two trainings of one setting have nothing in common.
     SecretKey key(const std::string& purpose, std::size_t run) const;
@@ -203,14 +207,37 @@ class Trials {
     const TuneRequest& request_;
     const Selection& selection_;
     std::string path_;
+    std::optional<Lease> lease_;
     std::optional<Records> held_;
     std::string token_, dataset_;
     std::size_t best_ = 0;
 };
 
+void Trials::enter() {
+    constexpr int most_attempts = 10;
+    for (int attempt = 1; !lease_; ++attempt) {
+        try {
+            lease_ = Lease::take(RunFolder::create(path_, true), 0, 1, host_name());
+        } catch (const Error&) {  // the process that held the folder may have removed it meanwhile
+            if (attempt == most_attempts || fs::exists(path_)) throw;
+        }
+    }
+}
+
+void Trials::remove_all_but(const std::vector<std::string>& names) const {
+    std::error_code ignored;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator entry(path_, ignored), end; !ignored && entry != end;
+         entry.increment(ignored))
+        files.push_back(entry->path());
+    for (const fs::path& file : files) {
+        if (std::find(names.begin(), names.end(), file.filename().string()) == names.end())
+            fs::remove_all(file, ignored);
+    }
+}
+
 SecretKey Trials::key(const std::string& purpose, std::size_t run) const {
-    std::string whose;
-    std::ifstream(path_ + "/fingerprint") >> whose;
+    const std::string whose = RunFolder::create(path_, true).read_text("fingerprint", "");
     return SecretKey::read(key_file()).derived("selection", whose).derived(purpose, std::to_string(run));
 }
 
@@ -253,10 +280,14 @@ void Trials::pay(const DatasetReader& trained) {
                           program_identity()};
     for (const Configuration& each : selection_.settings) all.push_back(deciding_settings(each.settings));
     const std::string whose = StreamDigest::of(all.dump());
+    enter();
     const bool fresh = !fs::exists(key_file());
-    if (fresh && fs::exists(request_.out))
+    if (fresh) remove_all_but({Lease::file_name});  // what a killed process has left, which paid for nothing
+    if (fresh && fs::exists(request_.out)) {
+        clear();
         throw Error(ExitCode::output, "a folder is there, and is kept: nothing was charged",
                     "name one that is not there", request_.out);
+    }
     RunFolder::create(path_, true).claim(whose);
     if (fresh) SecretKey::fresh().write_new(key_file());
     const SecretKey key = SecretKey::read(key_file());
@@ -375,14 +406,16 @@ void Trials::keep(const std::optional<Outcome>& best) {
     clear();
 }
 
-/// The key last: whoever finds it goes on with its draws, and no other key meets what was drawn.
+/// The key last: a process that finds it goes on with its draws, and no other key meets what was drawn. The
+/// folder then loses its name before its files go, so that no process takes the lease of a folder half gone.
 void Trials::clear() const {
-    std::vector<fs::path> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) files.push_back(entry.path());
-    for (const fs::path& file : files)
-        if (file != key_file() && file.filename() != "fingerprint") fs::remove_all(file);
+    remove_all_but({"key", "fingerprint", Lease::file_name});
     destroy_key_file(key_file());
-    fs::remove_all(path_);
+    const std::string removed = path_ + ".removed";
+    std::error_code status;
+    fs::remove_all(removed, status);  // a killed process may have left it
+    fs::rename(path_, removed, status);
+    fs::remove_all(status ? path_ : removed, status);
 }
 
 /// claim: of whichever was to be chosen, also of what was not.

@@ -128,5 +128,25 @@ refused 3 'has label 2' tune "${list[@]}" --data three.h5 --ledger three.db --ep
 refused 4 'is kept' tune "${list[@]}" --data p.h5 --ledger ward.db --epsilon 1 --out best
 [[ ! -e no && ! -e no.tuning && $(spent small ward)/$(spent small ward.held) == 0.0/0.0 ]] || fail "a refusal left $(ls -d no*) and cost $(spent small ward)"
 
+# 6. Of several at once into one --out one trains; the others name it, or find its result. What a killed one left, before it
+# paid or after it was done, is removed by the next. Nothing stays behind.
+for round in 1 2; do
+    jobs=()
+    for one in a b c; do
+        "$holdfast" tune "${list[@]}" --data p.h5 --ledger ward.db --epsilon 1 --law geometric --out raced$round >raced-$one.log 2>&1 & jobs+=($!)
+    done
+    codes=''
+    for job in "${jobs[@]}"; do
+        wait $job
+        codes+=$?
+    done
+    [[ $codes =~ ^[024]{3}$ && ${codes//[24]/} == 0 ]] || fail "three at once end with $codes: $(cat raced-?.log)"
+    [[ $(ls -d raced$round*) == raced$round ]] || fail "three at once leave $(ls -d raced$round*)"
+done
+mkdir -p left.tuning/run-0 left.tuning.removed/run-1
+echo 0123 | tee left.tuning/fingerprint left.tuning/run-0/metrics.jsonl left.tuning.removed/key >left.tuning/outcomes.json
+must tune "${list[@]}" --data p.h5 --ledger ward.db --epsilon 1 --law geometric --out left
+[[ $(ls -d left*) == left ]] || fail "a killed selection leaves $(ls -d left*)"
+
 ((failures == 0)) && echo "tuned as it should be"
 exit $((failures > 0))
