@@ -13,6 +13,7 @@
 
 #include "dist/comm/mpi_watch.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -274,7 +275,8 @@ void MpiSession::fail(int code, const std::string& text) const {
     using namespace std::chrono_literals;
     // Who may not speak is ended by the one who does, unless that one is lost.
     if (watch_ != nullptr && !watch_->may_speak()) std::this_thread::sleep_for(10s);
-    std::cerr << "holdfast: " + text + "\n" << std::flush;  // at once, or mpirun's words come between
+    std::cerr << printable("holdfast: " + text + "\n")
+              << std::flush;  // at once, or mpirun's words come between
     if (world_->size() == 1) return;
     watch_->expect_end(code);
     const auto lock = watch_->calls();

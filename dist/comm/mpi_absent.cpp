@@ -4,6 +4,7 @@
 
 #include "dist/comm/mpi.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 
@@ -19,7 +20,7 @@ MpiSession::MpiSession(int&, char**&) {
 MpiSession::~MpiSession() = default;
 
 void MpiSession::fail(int, const std::string& text) const {
-    std::cerr << "holdfast: " + text + "\n" << std::flush;
+    std::cerr << printable("holdfast: " + text + "\n") << std::flush;
 }
 
 std::string MpiSession::library_version() {

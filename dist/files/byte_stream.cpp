@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -145,6 +148,21 @@ Directory find_directory(const std::string& path) {
 
 void ByteStream::read_exactly(void* into, std::size_t count, const std::string& what) {
     if (read(into, count) != count) truncated(name(), what);
+}
+
+std::string read_text_file(const std::string& path) {
+    constexpr const char* remedy = "restore it from a copy, or make it again";
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) throw Error(ExitCode::input, "cannot be read", remedy, path);
+    std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    if (is_utf8(text)) return text;
+    std::size_t number = 1, begin = 0, end = text.find('\n');
+    while (is_utf8(std::string_view(text).substr(begin, end - begin))) {
+        ++number;
+        begin = end + 1;
+        end = text.find('\n', begin);
+    }
+    throw Error(ExitCode::input, "line " + std::to_string(number) + " is not UTF-8 text", remedy, path);
 }
 
 std::unique_ptr<ByteStream> open_bytes(const std::string& path) {

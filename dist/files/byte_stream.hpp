@@ -25,6 +25,9 @@ class ByteStream {
 /// A file, plain or compressed by gzip. Errors: missing, unreadable, not a regular file.
 std::unique_ptr<ByteStream> open_bytes(const std::string& path);
 
+/// A small text file. Errors (input): it cannot be read, or a line is not UTF-8.
+std::string read_text_file(const std::string& path);
+
 /// The members of a ZIP archive, stored or deflated, ZIP64 too (what numpy.savez writes); nothing encrypted
 /// or split. Errors: not a ZIP archive, truncated, damaged (checksum), another compression.
 class ZipArchive {

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
+#include "dist/files/byte_stream.hpp"
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "dist/files/seal.hpp"
+#include "dist/runs/lease.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 
@@ -51,7 +53,8 @@ bool RunFolder::claim(const std::string& fingerprint) const {
     std::error_code status;
     for (fs::directory_iterator entry(path_, status), end;
          !status && entry != end && !fs::exists(name, status); entry.increment(status)) {
-        if (entry->path().filename().string().starts_with(".")) continue;  // being written by another task
+        const std::string entry_name = entry->path().filename().string();
+        if (entry_name.starts_with(".") || entry_name == Lease::file_name) continue;  // of another task
         throw Error(ExitCode::output, "holds files, but no run that this program can go on with",
                     "train into a new folder", path_);
     }
@@ -59,9 +62,7 @@ bool RunFolder::claim(const std::string& fingerprint) const {
     if (!(std::ofstream(guard.temporary()) << fingerprint << std::flush))
         throw Error(ExitCode::output, "cannot be written", "free some space or name another folder", name);
     if (guard.commit_unless_there()) return true;
-    std::string found;
-    std::ifstream(name) >> found;
-    if (found != fingerprint)
+    if (read_text_file(name) != fingerprint)
         throw Error(ExitCode::usage, "the folder holds a run of another configuration, dataset or program",
                     "give those it was started with, or train into a new folder", path_);
     return false;
@@ -83,11 +84,7 @@ nlohmann::json RunFolder::read_json(const std::string& name) const {
 }
 
 std::string RunFolder::read_text(const std::string& name, const std::string& digest) const {
-    std::ifstream stream(file(name), std::ios::binary);
-    if (!stream)
-        throw Error(ExitCode::input, "cannot be read", "restore it from a copy, or make it again",
-                    file(name));
-    std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    std::string text = read_text_file(file(name));
     if (!digest.empty() && StreamDigest::of(text) != digest)
         throw Error(ExitCode::input, "is damaged: another text than was written",
                     "restore it from a copy, or make it again", file(name));

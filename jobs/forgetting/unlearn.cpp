@@ -8,7 +8,6 @@
 #include <spdlog/logger.h>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -124,9 +123,7 @@ TrainingPlan training_plan(const FinishedRun& run, const Configuration& configur
 
 /// Under the name that the run was claimed by: of another's states none is sound.
 KeptStates states_of(const FinishedRun& run) {
-    std::string fingerprint;
-    std::ifstream(run.folder.file("fingerprint")) >> fingerprint;
-    return {run.folder, fingerprint, run.settings};
+    return {run.folder, run.folder.read_text("fingerprint", ""), run.settings};
 }
 
 /// [members] the first step that is another without the forgotten records; the number of steps: none is.
@@ -529,7 +526,7 @@ Run declare_unlearn(const Command& command) {
         "unchanged.csv of --run");
     command.add_option("--out", request->out,
                        "Run folder of the run without the records; without this option nothing is trained");
-    command.add_option("--out-data", request->out_data,
+    command.add_output("--out-data", request->out_data, OutputKind::kept,
                        "Dataset file without the records, its other splits whole");
     command.add_option("--public", request->public_data, "The public records it was trained with, if any");
     command.add_option("--backend", request->backend, "Another run.backend than that of the run");

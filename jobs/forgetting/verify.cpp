@@ -4,7 +4,6 @@
 //   holdfast verify --run run --data blobs.h5
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -103,9 +102,7 @@ class Stated {
     }
     std::string check_fingerprint() const {
         if (!same_program()) return "not checked: made by holdfast " + run_.manifest.version;
-        std::string found;
-        std::ifstream(run_.folder.file("fingerprint")) >> found;
-        require_same("the fingerprint", found, fingerprint());
+        require_same("the fingerprint", run_.folder.read_text("fingerprint", ""), fingerprint());
         return "of these settings, data and program";
     }
 
