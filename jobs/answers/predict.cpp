@@ -5,6 +5,7 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -68,8 +69,18 @@ std::string lines_of(const Answers& answers, std::size_t outputs, bool scores) {
     return text;
 }
 
-/// As RFC 4180 wants a cell.
-std::string cell_of(const std::string& text) {
+bool is_number(const std::string& text) {
+    double value = 0;
+    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+/// As RFC 4180 wants a cell. A text that a spreadsheet would run as a formula begins with an apostrophe:
+/// names of classes come with the model, from whoever made it.
+std::string cell_of(const std::string& name) {
+    const bool runs = !name.empty() && std::string("=+-@\t\r").find(name[0]) != std::string::npos;
+    const std::string text = runs && !is_number(name) ? "'" + name : name;
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
@@ -187,8 +198,8 @@ Run declare_predict(const Command& command) {
         "What the table's columns are, where the model does not tell as it was found in private records: the "
         "owner's dataset (.h5), or the file that it was imported by");
     command
-        .add_option(
-            "--out", request->out,
+        .add_output(
+            "--out", request->out, OutputKind::table,
             "Where the answers go, for its owner alone; -: stdout. Of a table, or where it is a .csv: "
             "id, class by its name, probability of each")
         .show_default();

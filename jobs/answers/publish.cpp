@@ -204,7 +204,9 @@ Run declare_publish(const Command& command) {
         .add_option("--ledger", request->ledger,
                     "The file that pays, or that paid for a training of kind \"noisy\"")
         .required();
-    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+    command
+        .add_output("--out", request->out, OutputKind::kept,
+                    "The model file: replaces none, unless it is the same model")
         .required();
     command.add_option("--epsilon", request->epsilon,
                        "Of kind \"convex\": what the parameters cost, charged once; public");

@@ -49,7 +49,7 @@ Run declare_statement(const Command& command) {
     command.add_option("--ledger", request->ledger, "SQLite file of all accounts").required();
     command.add_option("--population", request->population,
                        "Of this population only; else of all in the ledger");
-    command.add_option("--html", request->html, "Write one self-contained HTML page here")
+    command.add_output("--html", request->html, OutputKind::page, "Write one self-contained HTML page here")
         .excludes(command.option("--json"));
     return [request](const Context& context) { statement(context, *request); };
 }

@@ -262,7 +262,9 @@ Run declare_student(const Command& command) {
         .required();
     command.add_option("--ledger", request->ledger, "The file that paid for the answers and remembers them")
         .required();
-    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+    command
+        .add_output("--out", request->out, OutputKind::kept,
+                    "The model file: replaces none, unless it is the same model")
         .required();
     command.add_option("--config", request->config,
                        "TOML file of the options below; none: " + joined(own_defaults));

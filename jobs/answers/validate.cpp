@@ -79,8 +79,8 @@ std::string as_text(const Figures& figures, bool scored, const TableNoise& noise
     text += line_of("accuracy", figures.accuracy) + line_of("balanced accuracy", figures.balanced);
     if (scored) text += line_of("AUC", figures.auc) + line_of("Brier score", figures.brier);
     const double commonest = *std::max_element(figures.class_parts.begin(), figures.class_parts.end());
-    return text + printed("  who always says the commonest class: %.4f\ncost epsilon %g, delta %g, %s\n",
-                          commonest, shown(noise.epsilon), shown(noise.delta),
+    return text + printed("  majority class (baseline): %.4f\ncost epsilon %g, delta %g, %s\n", commonest,
+                          shown(noise.epsilon), shown(noise.delta),
                           charged ? "charged" : "charged before: nothing now");
 }
 

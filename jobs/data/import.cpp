@@ -595,7 +595,7 @@ Run declare_import(const Command& command) {
         .add_option("file", options->input,
                     "CSV, NPY, NPZ, IDX or HDF5 file (CSV and IDX also compressed by gzip)")
         .required();
-    command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
+    command.add_output("--out", options->out, OutputKind::dataset, "Dataset file to write (HDF5)").required();
     command.add_option("--format", options->format, "What the file is")
         .one_of({"auto", "csv", "npy", "npz", "idx", "hdf5"})
         .show_default();

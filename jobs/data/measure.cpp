@@ -12,7 +12,6 @@
 #include <spdlog/logger.h>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -245,16 +244,7 @@ std::string next_of(const Request& request, const DatasetInfo& info, const Measu
                         left.epsilon, left.delta, request.out, request.ledger, drawn.constants.bins > 0});
 }
 
-void refuse_overwriting(const Request& request) {
-    for (const std::string& path : {split_dataset_name(request.data, "").first, request.ledger}) {
-        std::error_code missing;
-        if (std::filesystem::equivalent(request.out, path, missing))
-            refuse_usage("would take the place of " + path, "name another file", "--out");
-    }
-}
-
 void measure(const Context& context, const Request& request) {
-    refuse_overwriting(request);
     if (!request.labels.empty())
         return draw_private_labels(context, {request.data, request.ledger, request.out, request.labels,
                                              request.classes, request.epsilon});
@@ -326,7 +316,9 @@ Run declare_measure(const Command& command) {
                     "train by default: its records are measured, all splits are scaled")
         .required();
     command.add_option("--ledger", request->ledger, "The file that pays, once").required();
-    command.add_option("--out", request->out, "Dataset file to write, scaled to [0, 1] by what was measured")
+    command
+        .add_output("--out", request->out, OutputKind::dataset,
+                    "Dataset file to write, scaled to [0, 1] by what was measured")
         .required();
     command.add_flag("--count", request->count, "The number of records (default: what is not public)");
     command.add_flag("--ranges", request->ranges, "Ranges of the columns, and edges between bins (likewise)");

@@ -115,7 +115,10 @@ Run declare_schema(const Command& command) {
     auto request = std::make_shared<SchemaRequest>();
     command.add_option("file", request->input, "CSV file with a header line (also compressed by gzip)")
         .required();
-    command.add_option("--out", request->out, "TOML file to write, for its owner alone (0600)").required();
+    command
+        .add_output("--out", request->out, OutputKind::edited,
+                    "TOML file to write, for its owner alone (0600)")
+        .required();
     command.add_option("--label", request->label, "The column that holds the class, or the number");
     command.add_flag("--regression", request->regression, "The label column holds numbers");
     command.add_option("--id", request->id, "The column of record ids");

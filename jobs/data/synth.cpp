@@ -82,7 +82,7 @@ Run declare_synth(const Command& command) {
     command.add_option("kind", options->kind, "What to generate")
         .required()
         .one_of({"blobs", "halfmoons", "tabular", "images", "surface"});
-    command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
+    command.add_output("--out", options->out, OutputKind::dataset, "Dataset file to write (HDF5)").required();
     command.add_option("--records", options->records, "Training records").show_default();
     command.add_option("--test", options->test, "Test records; 0 for no test split").show_default();
     command

@@ -1,6 +1,7 @@
 #include "jobs/program/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <optional>
 
 namespace holdfast {
@@ -74,12 +75,43 @@ Argument Command::add_flag(const std::string& names, bool& variable, const std::
     return Argument(*app_->add_flag(names, variable, help));
 }
 
+Argument Command::add_output(const std::string& name, std::string& path, OutputKind kind,
+                             const std::string& help) const {
+    CLI::Option* const option = app_->add_option(name, path, help);
+    outputs_->options.emplace_back(option, kind);
+    if (kind != OutputKind::kept && app_->get_option_no_throw("--force") == nullptr)
+        app_->add_flag("--force", outputs_->force, "Replace an existing file of another kind");
+    return Argument(*option);
+}
+
+void Command::check_outputs() const {
+    std::vector<OutputFile> outputs;
+    std::vector<InputFile> inputs;
+    std::vector<const CLI::App*> apps{app_};
+    for (const CLI::App* group : app_->get_subcommands()) apps.push_back(group);
+    for (const CLI::App* app : apps) {
+        for (const CLI::Option* option : app->get_options()) {
+            const auto output = std::find_if(outputs_->options.begin(), outputs_->options.end(),
+                                             [&](const auto& one) { return one.first == option; });
+            for (const std::string& value : option->results()) {
+                if (output != outputs_->options.end()) {
+                    outputs.push_back({option->get_name(), value, output->second});
+                    continue;
+                }
+                const std::vector<InputFile> named = named_files(option->get_name(), value);
+                inputs.insert(inputs.end(), named.begin(), named.end());
+            }
+        }
+    }
+    if (!outputs.empty()) require_safe_outputs(outputs, inputs, outputs_->force);
+}
+
 Argument Command::option(const std::string& name) const {
     return Argument(*app_->get_option(name));
 }
 
 Command Command::add_command(const std::string& name, const std::string& summary) const {
-    return Command(*app_->add_subcommand(name, summary));
+    return {*app_->add_subcommand(name, summary), outputs_};
 }
 
 void Command::inherit_options() const {

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "jobs/program/output_files.hpp"
 
 namespace CLI {
 class App;
@@ -35,12 +39,15 @@ class Argument {
 /// (command.cpp) knows the library behind it, which takes the compiler long.
 class Command {
   public:
-    explicit Command(CLI::App& app) : app_(&app) {}
+    explicit Command(CLI::App& app) : app_(&app), outputs_(std::make_shared<Outputs>()) {}
     /// names: "--out", or "out" for a positional one. The variable must outlive the parsing and holds the
     /// default. T: std::string, std::int32_t, std::int64_t, std::uint64_t, double, std::optional or
     /// std::vector of these.
     template <typename T>
     Argument add_option(const std::string& names, T& variable, const std::string& help) const;
+    /// An option that names a file to write. A command with several kinds of them declares --force once.
+    Argument add_output(const std::string& name, std::string& path, OutputKind kind,
+                        const std::string& help) const;
     Argument add_flag(const std::string& names, bool& variable, const std::string& help) const;
     Argument option(const std::string& name) const;  ///< declared before
 
@@ -52,10 +59,20 @@ class Command {
     void add_footer(const std::string& text) const;  ///< before what --help ends with
     void hide() const;                               ///< from the list of commands
 
+    /// Once the line is parsed: may its outputs be written? Error as require_safe_outputs.
+    void check_outputs() const;
+
     CLI::App& app() const { return *app_; }  ///< for what describes a program: help, completion
 
   private:
+    struct Outputs {
+        std::vector<std::pair<CLI::Option*, OutputKind>> options;
+        bool force = false;
+    };
+    Command(CLI::App& app, std::shared_ptr<Outputs> outputs) : app_(&app), outputs_(std::move(outputs)) {}
+
     CLI::App* app_;
+    std::shared_ptr<Outputs> outputs_;
 };
 
 }  // namespace holdfast

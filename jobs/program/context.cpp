@@ -1,8 +1,13 @@
 #include "jobs/program/context.hpp"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,8 +32,19 @@ bool Context::interrupted_by_signal() const {
 void Context::print(const nlohmann::json& object, const std::string& text) const {
     if (!world.is_root()) return;
     // A message may quote a damaged file, whose bytes need be no text.
-    std::cout << (json ? object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text)
-              << std::flush;
+    errno = 0;
+    std::cout << printable(json ? object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                                : text);
+    flush_stdout();
+}
+
+void Context::flush_stdout() const {
+    if (std::cout.flush()) return;
+    const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+    throw Error(ExitCode::output, "cannot be written" + reason,
+                std::string("free some space, or redirect the output to another file") +
+                    (charges ? "; the same command again gives the same answers and costs nothing more" : ""),
+                "stdout");
 }
 
 }  // namespace holdfast

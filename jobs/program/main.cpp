@@ -1,10 +1,14 @@
 // holdfast SUBCOMMAND [options], the same under mpirun: parses, runs one job, turns errors into exit codes.
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <climits>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -19,6 +23,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/nearest_name.hpp"
+#include "kernels/base/utf8.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 
 namespace holdfast {
@@ -109,6 +114,19 @@ void require_command(const char* word) {
                 near.empty() ? "holdfast --help lists them" : "did you mean " + near + "?");
 }
 
+/// A message of the log, whose names come from files of others.
+class PrintableMessage : public spdlog::custom_flag_formatter {
+  public:
+    void format(const spdlog::details::log_msg& message, const std::tm&,
+                spdlog::memory_buf_t& into) override {
+        const std::string text = printable(std::string_view(message.payload.data(), message.payload.size()));
+        into.append(text.data(), text.data() + text.size());
+    }
+    std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+        return std::make_unique<PrintableMessage>();
+    }
+};
+
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
     require_command(argv[1]);
@@ -118,12 +136,15 @@ int run(int argc, char** argv, const MpiSession& session) {
     app.footer(exit_codes);
     app.failure_message([](const CLI::App* program, const CLI::Error& error) {
         const auto parsed = program->get_subcommands();
-        return std::string("holdfast: ") + error.what() + " (holdfast " +
-               (parsed.empty() ? "" : parsed.front()->get_name() + " ") + "--help says what there is)\n";
+        return printable(std::string("holdfast: ") + error.what() + " (holdfast " +
+                         (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
+                         "--help says what there is)\n");
     });
     Context context{world, std::make_shared<spdlog::logger>(
                                "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
-    context.log->set_pattern("%v");
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<PrintableMessage>('*').set_pattern("%*");
+    context.log->set_formatter(std::move(formatter));
     app.add_flag("--json", context.json, "Of --version: one JSON object");  // before it: read in this order
     app.set_version_flag(
         "--version",
@@ -132,27 +153,35 @@ int run(int argc, char** argv, const MpiSession& session) {
             return context.json ? build.to_json().dump() : build.text();
         },
         "What this program was built of: commit, compiler, MPI, CUDA, HDF5, options");
-    std::vector<std::pair<CLI::App*, Run>> runs;
+    std::vector<std::pair<Command, Run>> runs;
     for (const Job& job : jobs) {
         CLI::App* subcommand = app.add_subcommand(job.name, job.summary)->group(job.room);
         subcommand->add_flag("--json", context.json, "Print one JSON object on stdout");
         subcommand->add_flag("--quiet", context.quiet, "No log, no progress");
         subcommand->footer(exit_codes);
-        runs.emplace_back(subcommand, job.declare(Command(*subcommand)));
+        const Command command(*subcommand);
+        runs.emplace_back(command, job.declare(command));
     }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         const bool asked =
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);  // --help, --version
-        if (world.is_root()) app.exit(error);
+        if (world.is_root()) {
+            errno = 0;
+            app.exit(error);
+            context.flush_stdout();
+        }
         return static_cast<int>(asked ? ExitCode::success : ExitCode::usage);
     }
     if (context.quiet || !world.is_root()) context.log->set_level(spdlog::level::off);
-    for (auto& [subcommand, job] : runs) {
-        if (!subcommand->parsed()) continue;
-        if (subcommand->get_name() != "doctor") require_sound_arithmetic();  // the doctor says all it finds
+    for (const auto& [command, job] : runs) {
+        if (!command.given()) continue;
+        if (command.app().get_name() != "doctor") require_sound_arithmetic();  // the doctor says all it finds
+        context.charges = command.app().get_option_no_throw("--ledger") != nullptr;
+        if (world.is_root()) command.check_outputs();
         job(context);
+        context.flush_stdout();
     }
     return 0;
 }
@@ -188,7 +217,8 @@ Ending run_on_ranks(int argc, char** argv) {
     } catch (const Error& error) {
         code = static_cast<int>(error.code());
         if (error.code() == ExitCode::interrupted) {  // on all ranks, with nothing left to send
-            if (world.is_root()) std::cerr << std::string("holdfast: ") + error.what() + "\n" << std::flush;
+            if (world.is_root())
+                std::cerr << printable(std::string("holdfast: ") + error.what() + "\n") << std::flush;
             return {code, world.size() > 1, world.is_root()};
         }
         session.fail(code, error.what());
@@ -202,11 +232,19 @@ Ending run_on_ranks(int argc, char** argv) {
     return {code};
 }
 
+/// A closed stdin, stdout or stderr stays unusable: no file opened later takes its number.
+void fill_standard_streams() {
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+        if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 }  // namespace
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
     using namespace holdfast;
+    fill_standard_streams();
     wait_passively(argv);
     // A step's arrays come and go at the same sizes: keep their pages instead of having the kernel zero them
     // each time.
@@ -217,7 +255,7 @@ int main(int argc, char** argv) {
         start_sodium();  // which then hashes by the widest instructions there are
         ending = run_on_ranks(argc, argv);
     } catch (const Error& error) {  // MPI does not start
-        std::cerr << std::string("holdfast: ") + error.what() + "\n";
+        std::cerr << printable(std::string("holdfast: ") + error.what() + "\n");
         return static_cast<int>(error.code());
     }
     if (!ending.stopped) return ending.code;

@@ -4,12 +4,14 @@
 
 #include <cstdio>
 
+#include "kernels/base/utf8.hpp"
+
 namespace holdfast {
 
 Progress::Progress(const Context& context, std::string what, std::int64_t total, Show show)
     : show_(context.quiet || !context.world.is_root() ? Show::nothing : show),
       terminal_(::isatty(STDERR_FILENO) == 1),
-      what_(std::move(what)),
+      what_(printable(what)),
       total_(total) {}
 
 Progress::~Progress() {

@@ -116,9 +116,21 @@ ProbabilityQuality probability_quality(std::span<const double> probabilities,
     return quality;
 }
 
-constexpr const char* no_better =
-    "This model is not shown to be better than always saying the commonest class, or the mean. What helps: a "
-    "larger epsilon, more records, fewer columns, tighter public ranges.\n";
+constexpr const char* improvements =
+    "A larger epsilon, more records, fewer columns or tighter public ranges help.\n";
+
+/// How a figure and its baseline compare as `format` prints them, so that no reader sees the contrary. A gain
+/// that is not sure may be chance.
+std::string compared(const std::string& what, const char* format, double figure, double baseline,
+                     bool more_is_better) {
+    const double shown = std::stod(line_of(format, figure)), beside = std::stod(line_of(format, baseline));
+    const bool gain = more_is_better ? shown > beside : shown < beside;
+    return what +
+           (shown > beside   ? " is higher than"
+            : shown < beside ? " is lower than"
+                             : " equals") +
+           " the baseline's" + (gain ? ", which may be chance (95% interval).\n" : ".\n");
+}
 
 std::string text_of(const ProbabilityQuality& quality) {
     std::string text = line_of("AUC %.4f; log-loss %.4f; Brier score %.4f; calibration error %.4f\n",
@@ -226,9 +238,14 @@ std::string text_of(const NumericQuality& quality, double unit) {
     return line_of("root mean squared error %.6g, mean absolute error %.6g, of %zu queries%s\n",
                    unit * std::sqrt(quality.squared_error), unit * quality.absolute_error, quality.queries,
                    unit == 1 ? "" : ", in the target's own units") +
-           line_of("who always says the mean: %.6g; of the variance explained: %.4f\n",
+           line_of("mean (baseline): %.6g; of the variance explained: %.4f\n",
                    unit * std::sqrt(quality.variance), quality.explained()) +
-           (quality.beats_guessing() ? "" : no_better);
+           (quality.beats_guessing()
+                ? ""
+                : "The model is not shown to be better than the mean. " +
+                      compared("The error", "%.6g", unit * std::sqrt(quality.squared_error),
+                               unit * std::sqrt(quality.variance), false) +
+                      improvements);
 }
 
 nlohmann::json to_json(const Quality& quality) {
@@ -257,17 +274,16 @@ std::string text_of(const Quality& quality, const std::vector<std::string>& name
                                    ? (" of " + std::to_string(quality.persons) + " persons").c_str()
                                    : "",
                                quality.lowest, quality.highest) +
-                       line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n",
-                               quality.commonest, quality.balanced) +
+                       line_of("majority class (baseline): %.4f; balanced accuracy %.4f\n", quality.commonest,
+                               quality.balanced) +
                        (quality.probabilities ? text_of(*quality.probabilities) : "") +
                        table_of(quality, names);
     if (quality.beats_guessing()) return text;
-    return text +
-           (quality.tells_classes_apart()
-                ? line_of("Always saying the commonest class is right as often or more; with all classes "
-                          "counted alike it is %.4f.\n",
-                          quality.chance)
-                : no_better);
+    const std::string beside = compared("The accuracy", "%.4f", quality.accuracy, quality.commonest, true);
+    if (quality.tells_classes_apart())
+        return text + line_of("The balanced accuracy is above that of guessing, %.4f. ", quality.chance) +
+               beside;
+    return text + "The model is not shown to be better than guessing. " + beside + improvements;
 }
 
 }  // namespace holdfast

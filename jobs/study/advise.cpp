@@ -480,7 +480,8 @@ Run declare_advise(const Command& command) {
                     "the dataset has (holdfast measure)")
         .one_of({"public", "measured"})
         .show_default();
-    command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
+    command.add_output("--out", request->out, OutputKind::edited,
+                       "Configuration file to write, which holdfast train takes");
     command.add_option("--data", request->data,
                        "The dataset that is to be trained on: never opened here, only named in the command "
                        "that --out ends with");

@@ -90,7 +90,7 @@ Run declare_explain(const Command& command) {
     command.add_option(
         "--schema", request->schema,
         "Dataset, model or TOML file whose schema names the columns, where the model's own may not");
-    command.add_option("--out", request->out, "HTML page to write: a picture a column");
+    command.add_output("--out", request->out, OutputKind::page, "HTML page to write: a picture a column");
     return [request](const Context& context) { explain(*request, context); };
 }
 

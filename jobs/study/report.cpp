@@ -59,7 +59,8 @@ Run declare_report(const Command& command) {
     auto options = std::make_shared<ReportOptions>();
     command.add_option("run", options->run, "Run folder written by holdfast train or holdfast fleet")
         .required();
-    command.add_option("--out", options->out, "HTML file to write (default: report.html in the run folder)");
+    command.add_output("--out", options->out, OutputKind::page,
+                       "HTML file to write (default: report.html in the run folder)");
     command.add_option("--ledger", options->ledger,
                        "Ledger that pays for these people: what they have spent, and have left");
     return [options](const Context& context) { report(*options, context); };

@@ -156,7 +156,9 @@ Run declare_pretrain(const Command& command) {
     command.add_option("--config", request->config, "TOML file of the options below");
     command.add_option("--data", request->data, "Public dataset FILE[:SPLIT], split train by default")
         .required();
-    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+    command
+        .add_output("--out", request->out, OutputKind::kept,
+                    "The model file: replaces none, unless it is the same model")
         .required();
     add_validation_options(command, request->validation, "how good the training is, by their mean loss");
     command

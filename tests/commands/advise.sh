@@ -63,7 +63,7 @@ like=("$holdfast" advise --features 2 --json --quiet)
 
 # What is forecast comes, within .05: of an easy table, and of one as good as chance.
 within() { # FILE EXPECTED_RECORDS FEATURES
-    "$holdfast" advise --kind noisy --records "$2" --features "$3" --epsilon 1 --out own.toml --json --quiet >own.json || fail "advice for $1"
+    "$holdfast" advise --kind noisy --records "$2" --features "$3" --epsilon 1 --force --out own.toml --json --quiet >own.json || fail "advice for $1"
     rm -rf own.ledger own
     "$holdfast" account --ledger own.ledger --data "$1" --budget 1 --budget-delta 1e-5 --quiet >/dev/null &&
         "$holdfast" train --config own.toml --data "$1" --ledger own.ledger --out own --quiet >/dev/null 2>&1 &&

@@ -165,8 +165,8 @@ for way in one-way two-ways; do
 done
 # Nothing takes the place of what it is made of, or of what pays.
 cp one-way.h5 kept.h5
-refused 2 'would take the place' measure --data one-way.h5:train --ledger twice.db --features 2 --epsilon 2 --out ./one-way.h5
-refused 2 'would take the place' measure --data one-way.h5 --ledger twice.db --support way --epsilon 1 --delta 0.01 --out twice.db
+refused 2 'would replace' measure --data one-way.h5:train --ledger twice.db --features 2 --epsilon 2 --out ./one-way.h5
+refused 2 'would replace' measure --data one-way.h5 --ledger twice.db --support way --epsilon 1 --delta 0.01 --out twice.db
 cmp kept.h5 one-way.h5 || fail "the table was written over"
 
 # Accounts of Gaussian privacy pay the delta from what they set apart; else, and whatever else cannot be, nothing is charged.

@@ -57,7 +57,7 @@ must publish --run boxes --ledger labels.db --out boxes.h5
 must train --data drawn.h5 --public ward.h5 --out told --set 'network.hidden=[4]' --set training.epochs=3 --set certificate.levels=1
 refused 2 'were not held against' publish --run told --ledger labels.db --out x.h5 --quiet
 refused 3 'people of this ledger' account --ledger labels.db --public ward.h5 --quiet
-refused 2 'take the place' measure --data ward.h5 --ledger labels.db --labels response --epsilon 1 --out ward.h5 --quiet
+refused 2 'would replace' measure --data ward.h5 --ledger labels.db --labels response --epsilon 1 --out ward.h5 --quiet
 must train --data drawn.h5 --out convex --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=1 --set training.epochs=20
 must publish --run convex --ledger labels.db --out convex.h5
 [[ $(spent labels) == "2.5 3" ]] || fail "publishing was charged: $(spent labels)"

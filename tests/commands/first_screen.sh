@@ -89,10 +89,10 @@ END
 # shows PAGE WORDS…: the first screen has these, in every window.
 shows() { python3 look.py "$@" 2> err.txt || fail "$(tail -n 1 err.txt)"; }
 shows bare 'How good: Not measured' 'evaluate --run \S*noisy --data \S*blobs.h5:test'
-shows noisy 'How good: [0-9.]+% of 200 answers are right \(' 'commonest class: 50.0%' 'up to a factor of 2.72 and a chance of 1 in 100.000' 'proved' \
+shows noisy 'How good: [0-9.]+% of 200 answers are right \(' 'Majority class \(baseline\): 50.0%' 'up to a factor of 2.72 and a chance of 1 in 100.000' 'proved' \
     '600 records trained on: one of each person; population ward-7' 'epsilon 1 of 2 and delta 1e-05 of 1e-05 spent; left: epsilon 1\.' 'predict --model \S*noisy-model.h5 NEW.csv --out answers.csv'
 shows boxes '% of 200 answers are right .*without privacy' 'stay the same whichever [0-9]+ records are added or left out' 'account --ledger \S+ --data \S*blobs.h5 --budget 1'
-shows fleet 'commonest class' 'stay the same whichever one record is left out' 'idp --run fleet'
+shows fleet 'Majority class' 'stay the same whichever one record is left out' 'idp --run fleet'
 shows statement 'How good: Not released' 'Released: 1 model, 0 answers' 'left: epsilon 1' 'account --ledger LEDGER --check --head [0-9a-f]{64}'
 
 ((failures == 0)) && echo "the first screen says what a reader decides by"

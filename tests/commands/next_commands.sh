@@ -66,7 +66,7 @@ mpirun -n 2 bin/holdfast synth blobs --records 20 --test 20 --out "by path.h5" -
 # What a configuration is not named for goes nowhere, and nothing is opened.
 holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"
 grep -q '^Next: holdfast account --ledger no/such.ledger ' said.txt || fail "next: $(<said.txt)"
-holdfast advise --records 300 --features 3 --epsilon 1 --out other.toml --quiet | grep '^Next:' && fail "next, of no data"
+holdfast advise --records 300 --features 3 --epsilon 1 --force --out other.toml --quiet | grep '^Next:' && fail "next, of no data"
 holdfast account --ledger plain.ledger --data plain.h5 --quiet | grep '^Next:' && fail "next, of no configuration"
 
 ((failures == 0)) && echo "every command runs the next"

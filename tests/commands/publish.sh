@@ -36,7 +36,7 @@ for run in linear deep; do
         mpirun -n $ranks "$holdfast" predict --quiet --model $run.h5 --queries blobs.h5 --scores > ranks.csv || fail "$run does not answer on $ranks ranks"
         cmp -s $run.csv ranks.csv || fail "$run answers otherwise on $ranks ranks"
     done
-    "$holdfast" predict --quiet --model $run.h5 --queries blobs.h5 --out answers.txt || fail "$run writes no answers"
+    "$holdfast" predict --quiet --model $run.h5 --queries blobs.h5 --force --out answers.txt || fail "$run writes no answers"
     [ "$(wc -l < answers.txt)" = 301 ] && [ "$(cat answers.txt)" = "$(tail -n +2 $run.csv | cut -d, -f1)" ] || fail "$run: labels and scores differ"
     mv hidden $run
     "$holdfast" evaluate --quiet --run $run --data blobs.h5 --epsilon 1 > evaluation.txt

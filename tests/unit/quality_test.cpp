@@ -77,6 +77,25 @@ TEST(Quality, ItsIntervalIsOfPersonsNotOfTheirRows) {
                 std::sqrt(5) * quality_of(answers, targets).gain_deviation, 1e-12);
 }
 
+// What is said of two figures is what their prints say: .8349 is not "as often or more" right than .8322.
+TEST(Quality, ComparesFiguresAsTheyArePrinted) {
+    const auto text_for = [](std::size_t right_ones, std::size_t right_zeros) {
+        std::vector<std::int32_t> truth(1000, 0), labels(1000, 0);
+        std::fill(truth.begin(), truth.begin() + 168, 1);
+        std::fill(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(right_ones), 1);
+        std::fill(labels.begin() + static_cast<std::ptrdiff_t>(168 + right_zeros), labels.end(), 1);
+        return text_of(quality_of(labels, truth, 2));
+    };
+    const std::string above = text_for(100, 735), same = text_for(100, 732), below = text_for(100, 700);
+    EXPECT_THAT(above, HasSubstr("accuracy 0.8350"));
+    EXPECT_THAT(above, HasSubstr("The accuracy is higher than the baseline's, which may be chance"));
+    EXPECT_THAT(same, HasSubstr("The accuracy equals the baseline's."));
+    EXPECT_THAT(below, HasSubstr("The accuracy is lower than the baseline's."));
+    std::vector<double> targets{0, 1, 0, 1}, worse{1, 0, 0, 1};
+    EXPECT_THAT(text_of(quality_of(worse, targets), 1),
+                HasSubstr("The error is higher than the baseline's."));
+}
+
 TEST(Quality, SaysWhenAModelIsWorthless) {
     std::vector<std::int32_t> truth(100, 0), all_zero(100, 0);
     std::fill(truth.begin(), truth.begin() + 40, 1);

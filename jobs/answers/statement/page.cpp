@@ -33,7 +33,7 @@ std::string how_good(const Json& document, const std::string& population) {
             return element("b", percent_text(found.at("accuracy").at("value"))) + " of about " +
                    count_or_dash(found.at("persons")) +
                    " persons held out are answered rightly, give or take " +
-                   percent_text(found.at("accuracy").at("error")) + ". Always saying the commonest class: " +
+                   percent_text(found.at("accuracy").at("error")) + ". Majority class (baseline): " +
                    percent_text(*std::max_element(parts.begin(), parts.end())) + ".";
         }
     }

@@ -35,7 +35,9 @@ std::string command_words(const std::vector<std::string>& words) {
 }
 
 std::string page(const std::string& title, const std::string& body) {
-    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">" + std::string(generator) +
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+           "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
            element("title", escape_html(title)) + element("style", report_style) + "</head>\n<body><main>\n" +
            body + "</main></body></html>\n";

@@ -7,6 +7,9 @@
 // through escape_html or code().
 namespace holdfast::html {
 
+/// The element by which a page of this program is known.
+inline constexpr const char* generator = "<meta name=\"generator\" content=\"holdfast\">";
+
 constexpr double full_width = 1040, half_width = 500, third_width = 320;  ///< of charts, in pixels
 
 /// <tag>content</tag>; `tag` may carry attributes.

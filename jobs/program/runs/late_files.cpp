@@ -6,6 +6,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -34,8 +35,8 @@ void await_files(const std::string& folder, const std::function<bool()>& there, 
                         "with --resume goes on with what is there, and nothing is paid for twice",
                         folder);
         if (!said && waited >= std::chrono::seconds(1)) {
-            std::cerr << "holdfast: " + folder + ": host " + host_name() + " does not see " + what +
-                             " yet, and waits for it\n"
+            std::cerr << printable("holdfast: " + folder + ": host " + host_name() + " does not see " + what +
+                                   " yet, and waits for it\n")
                       << std::flush;
             said = true;
         }

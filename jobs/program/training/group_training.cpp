@@ -14,6 +14,7 @@
 #include "jobs/program/ranks.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -166,7 +167,8 @@ std::unique_ptr<Trainer> GroupTraining::start(std::size_t member, Records record
                                               const CheckpointFolder& checkpoints, bool joins) {
     const auto passed_over = [&](const Error& error) {
         if (group_.is_root() && !context_.quiet)
-            std::cerr << std::string("holdfast: ") + error.what() + "; the one before it is used\n";
+            std::cerr << printable(std::string("holdfast: ") + error.what() +
+                                   "; the one before it is used\n");
     };
     std::vector<CheckpointFolder::Payload> saved;
     from_kept_ = false;

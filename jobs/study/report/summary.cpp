@@ -29,7 +29,7 @@ std::string how_good(const RunFiles& run) {
     const std::string no_better =
         found.beats_guessing ? ""
         : found.tells_classes_apart
-            ? " With all classes counted alike it is right in " + percent_text(found.balanced) + "."
+            ? " The balanced accuracy is " + percent_text(found.balanced) + "."
             : " " + element("span class=\"warning\"",
                             "This model is not shown to be better than guessing: a larger epsilon, more "
                             "records, fewer columns or tighter public ranges help.");
@@ -50,7 +50,7 @@ std::string how_good(const RunFiles& run) {
         text += ", without the noise that publishing adds";
     text += ".";
     if (std::isfinite(found.commonest))
-        text += " Always saying the commonest class: " + percent_text(found.commonest) + ".";
+        text += " Majority class (baseline): " + percent_text(found.commonest) + ".";
     return text + no_better;
 }
 

@@ -143,7 +143,7 @@ class TableModel(BaseEstimator):
         if given is None:
             options = ["--person", id_column] if id_column else []
             numbers = ["--regression"] if self._classes() == 1 else []
-            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *numbers, *options, "--from-data", "--out", "found.toml")
+            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *numbers, *options, "--from-data", "--force", "--out", "found.toml")
             if found["dropped"]:
                 warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
             given = Schema(found["schema"])

@@ -53,7 +53,7 @@ class Schema(dict[str, Any]):
             label = [] if y is None else ["label"]
             write_csv(os.path.join(folder, "table.csv"), named + label, columns + [texts(y)] * len(label))
             options = [word for name in label for word in ("--label", name)]
-            found = driver.run("schema", "table.csv", "--delimiter", ",", *options, "--out", "table.toml", folder=folder)
+            found = driver.run("schema", "table.csv", "--delimiter", ",", *options, "--force", "--out", "table.toml", folder=folder)
         schema = cls({**found["schema"], "found": True})
         for column in schema["column"]:
             if column["type"] != "category":
