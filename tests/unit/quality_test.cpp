@@ -117,7 +117,7 @@ TEST(Quality, SaysWhenAModelIsWorthless) {
     EXPECT_FALSE(rare.beats_guessing());
     EXPECT_NEAR(rare.balanced_lowest, 0.947 - 1.96 * 0.5 * std::sqrt(85.0 / 95 * 10 / 95 / 95), 1e-3);
     EXPECT_THAT(text_of(rare), Not(HasSubstr("not shown")));
-    EXPECT_THAT(text_of(rare), HasSubstr("counted alike it is 0.5000"));
+    EXPECT_THAT(text_of(rare), HasSubstr("above that of guessing, 0.5000"));
 }
 
 TEST(Quality, OfProbabilities) {
