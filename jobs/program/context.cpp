@@ -43,7 +43,7 @@ void Context::flush_stdout() const {
     const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
     throw Error(ExitCode::output, "cannot be written" + reason,
                 std::string("free some space, or redirect the output to another file") +
-                    (charges ? "; the same command again gives the same answers and costs nothing more" : ""),
+                    (charges ? "; the work is kept, and the same command again costs nothing more" : ""),
                 "stdout");
 }
 

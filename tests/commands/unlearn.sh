@@ -101,7 +101,7 @@ refused "everybody" 3 'no record would be left' unlearn --run run --data all.h5 
 refused "other data" 2 'not the records that the run was trained on' unlearn --run run --data rest.h5 --ids other "${to[@]}"
 refused "half an output" 2 '--out and --out-data go together' unlearn --run run --data all.h5 --ids leave --out none
 refused "public records that were none" 2 '--public: ' unlearn --run run --data all.h5 --ids leave --public all.h5:test "${to[@]}"
-refused "another file" 4 'all.h5: another file is there' unlearn --run run --data all.h5 --ids leave --out none --out-data all.h5
+refused "another file" 2 'would replace all.h5, which --data reads' unlearn --run run --data all.h5 --ids leave --out none --out-data all.h5
 refused "the run itself" 2 'run of another configuration, dataset or program' unlearn --run run --data all.h5 --ids leave --out run --out-data none.h5
 nothing "a refusal"
 mkdir damaged && cp run/* damaged/ && printf 'x' | dd of=damaged/boxes.h5 bs=1 seek=9000 conv=notrunc status=none
