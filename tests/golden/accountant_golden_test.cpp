@@ -67,6 +67,42 @@ TEST(AccountantGolden, SampledStepsCostWhatDpAccountingBoundsFromBothSides) {
     }
 }
 
+TEST(AccountantGolden, FewStepsLieWithinTheBoundsOfDpAccounting) {
+    const auto all = recorded("bounded");
+    EXPECT_EQ(all.size(), 25U);
+    for (const auto& one : all) {
+        SCOPED_TRACE(one.dump());
+        const double epsilon = cost_of(steps_of(one, Relation::add_remove), delta_of(one)).epsilon.get_d();
+        EXPECT_GE(epsilon, one["bounds"][0]);
+        EXPECT_LE(epsilon, one["bounds"][1].get<double>() * 1.0003 + 1e-6);
+    }
+}
+
+// For the first, dp_accounting 0.6 gives 2249.948.
+TEST(AccountantGolden, OneSampledStepCostsItsClosedForm) {
+    for (const auto& one : recorded("one_step")) {
+        SCOPED_TRACE(one.dump());
+        const double truth = one["epsilon"];
+        const StepsCost cost = cost_of(steps_of(one, Relation::add_remove), delta_of(one));
+        EXPECT_GE(cost.epsilon.get_d(), truth * (1 - 1e-15));
+        EXPECT_LE(cost.epsilon.get_d(), truth * (cost.accountant == "gdp" ? 1 + 1e-12 : 1.001));
+    }
+    EXPECT_NEAR(recorded("one_step")[0]["epsilon"], 2248.97283209, 1e-8);
+}
+
+// By Fourier's integral, whose own error is some 1e-6.
+TEST(AccountantGolden, ManyStepsCostAtMostAHundredthMoreThanTheyLose) {
+    for (const auto& one : recorded("many_steps")) {
+        SCOPED_TRACE(one.dump());
+        GaussianSteps steps = steps_of(one, Relation::add_remove);
+        steps.steps = std::int64_t{1} << steps.steps;
+        const StepsCost cost = cost_of(steps, delta_of(one));
+        EXPECT_EQ(cost.accountant, "pld");
+        EXPECT_GE(cost.epsilon.get_d(), one["epsilon"].get<double>() * (1 - 2e-6));
+        EXPECT_LE(cost.epsilon.get_d(), one["epsilon"].get<double>() * 1.01);
+    }
+}
+
 TEST(AccountantGolden, SubstitutionsCostNoLessThanTheirWorstPairLoses) {
     for (const auto& one : recorded("substituted")) {
         SCOPED_TRACE(one.dump());

@@ -57,6 +57,26 @@ TEST(LossDistribution, ProductsAreExactAndRoundedUp) {
     EXPECT_EQ(square.infinite, 0);
 }
 
+/// Four steps on two grids and on one: the former costs no less, and hardly more.
+TEST(TwoGridLoss, CostsNoLessThanOneGridAndHardlyMore) {
+    const Rational delta(1, 100000), rate(1, 64);
+    const LossGrid fine{15, 63};  // losses to about 4, beyond TwoGridLoss::reach 2^-15 = 2
+    const auto whole = sampled_losses(rate, 0.6, Relation::add_remove, fine, delta / 256);
+    const auto parts = sampled_losses(rate, 0.6, Relation::add_remove, fine, delta / 256, 4);
+    ASSERT_EQ(parts.size(), 2U);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        TwoGridLoss two = parts[i];
+        EXPECT_FALSE(two.far.masses.empty());
+        LossGrid grid_of_two = fine;
+        for (int doubling = 0; doubling < 2; ++doubling) two = squared(two, grid_of_two, 0);
+        for (; two.apart > 0; --grid_of_two.loss_bits) two = coarsen_near(two, grid_of_two);
+        const double once = epsilon_of_loss(composed(whole[i], 4, fine, delta), fine, delta)->get_d(),
+                     twice = epsilon_of_loss(two.near, grid_of_two, delta)->get_d();
+        EXPECT_GE(twice, once * (1 - 1e-2));  // tails of `whole` are cut, too
+        EXPECT_LE(twice, once * 1.01);
+    }
+}
+
 TEST(LossDistribution, CoarserLossesCostNoLessAndHardlyMore) {
     const LossDistribution coarse = coarsened({-3, {8, 0, 8, 4}, 5}, {1, 4});
     EXPECT_EQ(coarse.first, -2);

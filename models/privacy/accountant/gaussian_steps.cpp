@@ -58,43 +58,71 @@ bool takes_few(const GaussianSteps& steps) {
 struct Fineness {
     LossGrid grid;
     unsigned coarsenings = 0;
+    unsigned apart = 0;  ///< so many doublings coarser are the losses beyond TwoGridLoss::reach
 };
 
-/// For steps that cost about `epsilon`; no bound rests on it. Of a Gaussian of that cost a 32nd of the
-/// deviation of the loss of what is together: chords add at most a quarter of a unit's square to the
-/// variance, a fraction of 2^-12. Never so fine that one step's losses, or those of all, have many more than
-/// 2^17 units: then as many masses rounded up weigh less than the tails that are cut. Losses reach far beyond
-/// an epsilon that is small only because delta covers most of them. Of a record that hardly any step takes
-/// losses are few and large, and no Gaussian: fine enough is a 32nd of epsilon, which is looked at again with
-/// what it gave. coarser: so many doublings of the unit, for a quick look.
+/// log(1 + (e^loss - 1) rate/(1 - rate)), nearly: at most what a loss of the Gaussian is of the sampled one.
+double sampled_loss(double loss, double rate) {
+    constexpr double overflows = 600;
+    const double odds = rate / (1 - rate);
+    const double sampled = loss > overflows ? loss + std::log(odds) : std::log1p(odds * std::expm1(loss));
+    return std::min(loss, sampled);
+}
+
+/// For steps that cost about `epsilon`; no bound rests on it. The unit is a 32nd of the deviation of the loss
+/// of the steps that are together, for a Gaussian of that cost: chords add at most a quarter of a unit's
+/// square to the variance, a fraction of 2^-12. Where the losses of one step reach beyond 2^17 units, they
+/// take a second grid; those of all steps have no more than 2^17 units. As many masses rounded up weigh less
+/// than the tails that are cut. Losses reach far beyond an epsilon that is small only because delta covers
+/// most of them. Where hardly any step takes a record, losses are few and large, and no Gaussian: a 32nd of
+/// epsilon is fine enough, and the result gives the next epsilon. coarser: so many doublings of the unit, for
+/// a quick look.
 Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const Rational& epsilon,
                       unsigned coarser) {
     const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
     const double log_odds = log_upper(as_rational(steps.steps) / delta).get_d();
     const double quantile = std::sqrt(2 * log_odds);
     const double mu = gaussian_mu(epsilon, delta).get_d(), of_all = mu * (mu / 2 + quantile);
-    const double greatest = reach * (reach / 2 + sigma * quantile) / (sigma * sigma);
+    const double greatest =
+        sampled_loss(reach * (reach / 2 + sigma * quantile) / (sigma * sigma), steps.sampling_rate.get_d());
     const double deviation = 0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps));
-    double unit = std::max(deviation, 0x1p-17 * greatest);
-    if (takes_few(steps)) unit = std::max(unit, std::min(0x1p-11 * greatest, 0x1p-5 * epsilon.get_d()));
+    const bool few = takes_few(steps);
+    double unit = few ? std::max({deviation, 0x1p-17 * greatest,
+                                  std::min(0x1p-11 * greatest, 0x1p-5 * epsilon.get_d())})
+                      : deviation;
     unit = std::ldexp(unit, static_cast<int>(coarser));
     const auto bits_of = [](double least) {
         return static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(least))));
     };
     const double least_bits = log_odds / std::log(2.0) + 36;
     const unsigned at_first = bits_of(unit),
-                   in_the_end = bits_of(std::max(unit, std::ldexp(of_all, static_cast<int>(coarser) - 16)));
+                   in_the_end = bits_of(std::max(unit, std::ldexp(of_all, static_cast<int>(coarser) - 16))),
+                   wide = std::min(at_first, bits_of(std::ldexp(greatest, static_cast<int>(coarser) - 17)));
     return {
         {at_first, 32 * static_cast<unsigned>(std::ceil(least_bits / 32)) - 1},  // a product is whole words
-        at_first - in_the_end};
+        at_first - in_the_end,
+        at_first - wide};
 }
 
 /// The loss of all steps, or of so few more that four, sixteen, … can be taken together before losses are
 /// counted more coarsely, and again; `grid` becomes that of the result. Its width stays as it is: so many
 /// steps reach twice, four times, … as far.
-LossDistribution of_all_steps(LossDistribution loss, std::int64_t steps, Fineness fineness,
-                              const Rational& delta, LossGrid& grid) {
-    for (grid = fineness.grid; fineness.coarsenings > 0; --fineness.coarsenings) {
+LossDistribution of_all_steps(TwoGridLoss two, std::int64_t steps, Fineness fineness, const Rational& delta,
+                              LossGrid& grid) {
+    const std::int64_t all = steps;
+    // As in composed: each cut is of 2^-15 of delta for as many steps as are together.
+    const Rational share =
+        delta * power_of_two(fineness.grid.mass_bits) / power_of_two(15) / as_rational(all);
+    for (grid = fineness.grid; two.apart > 0; --grid.loss_bits) {
+        for (int doubling = 0; doubling < 2 && fineness.coarsenings > 0; ++doubling) {
+            steps = (steps + 1) / 2;
+            two = squared(two, grid, floor(share * as_rational(all / steps)));
+        }
+        if (fineness.coarsenings > 0) --fineness.coarsenings;
+        two = coarsen_near(two, grid);
+    }
+    LossDistribution loss = std::move(two.near);
+    for (; fineness.coarsenings > 0; --fineness.coarsenings) {
         steps = (steps + 3) / 4;
         loss = coarsened(composed(loss, 4, grid, delta / as_rational(steps)), grid);
         --grid.loss_bits;
@@ -106,8 +134,8 @@ Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const F
     const Rational cut = delta / power_of_two(15) / as_rational(steps.steps);
     // Either direction on a core of its own.
     std::vector<std::future<Rational>> directions;
-    for (LossDistribution& loss :
-         sampled_losses(steps.sampling_rate, steps.noise_multiplier, steps.relation, fineness.grid, cut)) {
+    for (TwoGridLoss& loss : sampled_losses(steps.sampling_rate, steps.noise_multiplier, steps.relation,
+                                            fineness.grid, cut, fineness.apart)) {
         directions.push_back(std::async(std::launch::async, [&, loss = std::move(loss)]() mutable {
             LossGrid grid;
             const LossDistribution all = of_all_steps(std::move(loss), steps.steps, fineness, delta, grid);

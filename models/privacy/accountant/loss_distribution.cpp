@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/big_float.hpp"
@@ -51,6 +52,11 @@ std::vector<Integer> convolved(const std::vector<Integer>& one, const std::vecto
     return result;
 }
 
+/// The finite losses of both.
+LossDistribution product(const LossDistribution& one, const LossDistribution& other, const LossGrid& grid) {
+    return {one.first + other.first, convolved(one.masses, other.masses, grid.mass_bits), 0};
+}
+
 LossDistribution both(const LossDistribution& one, const LossDistribution& other, const LossGrid& grid) {
     const Integer finite_one = sum(one.masses), finite_other = sum(other.masses);
     const Integer limit = power_of_two(grid.mass_bits + 1);
@@ -74,7 +80,62 @@ void cut_tails(LossDistribution& loss, const Integer& mass) {
     loss.infinite += above;
 }
 
+void add(LossDistribution& sum, const LossDistribution& other) {
+    sum.infinite += other.infinite;
+    if (other.masses.empty()) return;
+    if (sum.masses.empty()) sum.first = other.first;
+    const std::int64_t first = std::min(sum.first, other.first);
+    const auto end = [](const LossDistribution& loss) {
+        return loss.first + static_cast<std::int64_t>(loss.masses.size());
+    };
+    const std::int64_t last = std::max(end(sum), end(other));
+    sum.masses.insert(sum.masses.begin(), static_cast<std::size_t>(sum.first - first), Integer(0));
+    sum.masses.resize(static_cast<std::size_t>(last - first));
+    sum.first = first;
+    for (std::size_t i = 0; i < other.masses.size(); ++i)
+        sum.masses[static_cast<std::size_t>(other.first - first) + i] += other.masses[i];
+}
+
+LossDistribution coarsened(LossDistribution loss, LossGrid grid, unsigned doublings) {
+    for (; doublings > 0; --doublings, --grid.loss_bits) loss = coarsened(loss, grid);
+    return loss;
+}
+
+/// Takes the losses from `first` up to `end`, which lie in `loss`, out of it.
+LossDistribution part_of(const LossDistribution& loss, std::int64_t first, std::int64_t end) {
+    const auto at = [&](std::int64_t index) { return loss.masses.begin() + (index - loss.first); };
+    return {first, std::vector<Integer>(at(first), at(end)), 0};
+}
+
 }  // namespace
+
+TwoGridLoss squared(const TwoGridLoss& loss, const LossGrid& grid, const Integer& mass) {
+    // (near + far)^2 = near^2 + far (2 near + far): the latter, and what leaves `reach`, on the coarse grid.
+    const LossGrid wide{grid.loss_bits - loss.apart, grid.mass_bits};
+    LossDistribution beside = coarsened(loss.near, grid, loss.apart);
+    for (Integer& each : beside.masses) each *= 2;
+    add(beside, loss.far);
+    const LossDistribution square = both(loss.near, loss.near, grid);
+    const std::int64_t end = square.first + static_cast<std::int64_t>(square.masses.size());
+    const std::int64_t from = std::clamp(-TwoGridLoss::reach, square.first, end),
+                       to = std::clamp(TwoGridLoss::reach + 1, from, end);
+    TwoGridLoss result{part_of(square, from, to), {}, loss.apart};
+    result.far = loss.far.masses.empty() ? LossDistribution() : product(loss.far, beside, wide);
+    add(result.far, coarsened(part_of(square, square.first, from), grid, loss.apart));
+    add(result.far, coarsened(part_of(square, to, end), grid, loss.apart));
+    const Integer& infinite = loss.far.infinite;
+    const Integer finite = sum(loss.near.masses) + sum(loss.far.masses);
+    result.far.infinite = shifted_up(infinite * (2 * finite + infinite), grid.mass_bits);
+    if (!result.far.masses.empty()) cut_tails(result.far, mass);
+    return result;
+}
+
+TwoGridLoss coarsen_near(const TwoGridLoss& loss, const LossGrid& grid) {
+    ensure(loss.apart > 0, "a loss on two grids has a finer one");
+    TwoGridLoss result{coarsened(loss.near, grid), loss.far, loss.apart - 1};
+    if (result.apart == 0) add(result.near, std::exchange(result.far, {}));
+    return result;
+}
 
 LossDistribution composed(const LossDistribution& loss, std::int64_t times, const LossGrid& grid,
                           const Rational& allowance) {

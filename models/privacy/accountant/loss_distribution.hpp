@@ -26,6 +26,21 @@ struct LossDistribution {
     Integer infinite = 0;
 };
 
+/// A privacy loss on two grids, whose masses add up: small losses on a fine grid, and losses beyond `reach`
+/// units of the fine grid on one of 2^apart times its unit (models/privacy/mathematics.md, two grids).
+struct TwoGridLoss {
+    static constexpr std::int64_t reach = std::int64_t{1} << 16;
+
+    LossDistribution near, far;
+    unsigned apart = 0;  ///< 0: `far` has no masses
+};
+
+/// The loss of two mechanisms that follow each other, each with this loss. Both tails of `far` are cut by at
+/// most `mass` in units of a mass.
+TwoGridLoss squared(const TwoGridLoss& loss, const LossGrid& grid, const Integer& mass);
+/// The same with the unit of the fine grid doubled; `grid`: the one before. apart > 0.
+TwoGridLoss coarsen_near(const TwoGridLoss& loss, const LossGrid& grid);
+
 /// The same, dominated on a grid of half as many losses, multiples of 2^-(loss_bits - 1); loss_bits > 0. A
 /// loss between two of them is split among both so that its mean of e^-loss stays: delta grows at no epsilon
 /// by more than that takes (models/privacy/mathematics.md, coarser losses).

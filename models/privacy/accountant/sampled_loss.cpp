@@ -180,8 +180,12 @@ void set(Point& point, std::int64_t index, const SampledPair& pair, const LossGr
 /// the further from 0, by a 64th: what this costs grows with mass times loss squared, of which little is
 /// there.
 std::deque<Point> points_of(const SampledPair& pair, const LossGrid& grid, const Rational& cut,
-                            std::optional<std::int64_t> least) {
-    const auto spacing = [](std::int64_t index) { return std::max<std::int64_t>(1, index / 64); };
+                            unsigned apart, std::optional<std::int64_t> least) {
+    // Beyond the fine grid of two they are multiples of the coarse one's unit.
+    const auto spacing = [&](std::int64_t index) {
+        const std::int64_t next = index + std::max<std::int64_t>(1, index / 64);
+        return (next <= TwoGridLoss::reach ? next : (((next - 1) >> apart) + 1) << apart) - index;
+    };
     const BigFloat enough(cut, MPFR_RNDD);
     std::deque<Point> points;
     set(points.emplace_back(), 0, pair, grid);
@@ -221,46 +225,72 @@ Integer mass_units(const BigFloat& mass, const LossGrid& grid) {
 /// mass by which the chords get less steep, P growth times that. `own` is the loss of P against Q, `swapped`
 /// that of Q against P.
 struct PairLosses {
-    LossDistribution own, swapped;
+    TwoGridLoss own, swapped;
 };
 
-PairLosses losses_of(const std::deque<Point>& points, const LossGrid& grid) {
+/// Without masses, for the losses from `first` to `last`.
+TwoGridLoss empty_loss(std::int64_t first, std::int64_t last, unsigned apart) {
+    const auto between = [](std::int64_t low, std::int64_t high) {
+        return LossDistribution{low, std::vector<Integer>(static_cast<std::size_t>(high - low) + 1), 0};
+    };
+    if (apart == 0) return {between(first, last), {}, 0};
+    const std::int64_t reach = TwoGridLoss::reach;
+    return {between(std::max(first, -reach), std::min(last, reach)),
+            between(first >> apart, ((last - 1) >> apart) + 1), apart};
+}
+
+Integer& mass_at(TwoGridLoss& loss, std::int64_t index) {
+    const bool far = loss.apart > 0 && std::abs(index) > TwoGridLoss::reach;
+    LossDistribution& part = far ? loss.far : loss.near;
+    return part.masses[static_cast<std::size_t>((far ? index >> loss.apart : index) - part.first)];
+}
+
+Integer& infinite_mass(TwoGridLoss& loss) {
+    return (loss.apart > 0 ? loss.far : loss.near).infinite;
+}
+
+PairLosses losses_of(const std::deque<Point>& points, const LossGrid& grid, unsigned apart) {
     const std::int64_t first = points.front().index, last = points.back().index;
-    PairLosses losses;
-    losses.own.first = first;
-    losses.swapped.first = -last;
-    losses.own.masses.resize(static_cast<std::size_t>(last - first) + 1);
-    losses.swapped.masses.resize(losses.own.masses.size());
+    PairLosses losses{empty_loss(first, last, apart), empty_loss(-last, -first, apart)};
     Bounds slope;
     BigFloat mass;
     set_slope(slope, Bounds(0), Bounds(1), points.front());
     mpfr_ui_sub(mass.get(), 1, slope.lower.get(), MPFR_RNDU);
-    losses.swapped.infinite = mass_units(mass, grid);
+    infinite_mass(losses.swapped) = mass_units(mass, grid);
     for (std::size_t i = 0; i < points.size(); ++i) {
         Bounds next;  // after the last point the profile stays where it is
         if (i + 1 < points.size()) set_slope(next, points[i].growth, points[i].height, points[i + 1]);
         mpfr_sub(mass.get(), slope.upper.get(), next.lower.get(), MPFR_RNDU);
         mpfr_max(mass.get(), mass.get(), BigFloat().get(), MPFR_RNDU);
-        const auto place = static_cast<std::size_t>(points[i].index - first);
-        losses.swapped.masses[losses.swapped.masses.size() - 1 - place] = mass_units(mass, grid);
+        mass_at(losses.swapped, -points[i].index) = mass_units(mass, grid);
         mpfr_mul(mass.get(), mass.get(), points[i].growth.upper.get(), MPFR_RNDU);
-        losses.own.masses[place] = mass_units(mass, grid);
+        mass_at(losses.own, points[i].index) = mass_units(mass, grid);
         slope.swap(next);
     }
-    losses.own.infinite = mass_units(points.back().height.upper, grid);
+    infinite_mass(losses.own) = mass_units(points.back().height.upper, grid);
     return losses;
 }
 
 }  // namespace
 
-std::vector<LossDistribution> sampled_losses(const Rational& sampling_rate, double noise_multiplier,
-                                             Relation relation, const LossGrid& grid, const Rational& cut) {
+std::vector<TwoGridLoss> sampled_losses(const Rational& sampling_rate, double noise_multiplier,
+                                        Relation relation, const LossGrid& grid, const Rational& cut,
+                                        unsigned apart) {
     const SampledPair pair(sampling_rate, Rational(noise_multiplier), relation);
     if (relation == Relation::substitute)
-        return {losses_of(points_of(pair, grid, cut, std::nullopt), grid).own};
-    const Integer least = floor(log_lower(1 - sampling_rate) * power_of_two(grid.loss_bits));
-    PairLosses losses = losses_of(points_of(pair, grid, cut, least.get_si()), grid);
+        return {losses_of(points_of(pair, grid, cut, apart, std::nullopt), grid, apart).own};
+    std::int64_t least = Integer(floor(log_lower(1 - sampling_rate) * power_of_two(grid.loss_bits))).get_si();
+    if (least < -TwoGridLoss::reach) least = (least >> apart) << apart;
+    PairLosses losses = losses_of(points_of(pair, grid, cut, apart, least), grid, apart);
     return {std::move(losses.own), std::move(losses.swapped)};
+}
+
+std::vector<LossDistribution> sampled_losses(const Rational& sampling_rate, double noise_multiplier,
+                                             Relation relation, const LossGrid& grid, const Rational& cut) {
+    std::vector<LossDistribution> losses;
+    for (TwoGridLoss& loss : sampled_losses(sampling_rate, noise_multiplier, relation, grid, cut, 0))
+        losses.push_back(std::move(loss.near));
+    return losses;
 }
 
 }  // namespace holdfast
