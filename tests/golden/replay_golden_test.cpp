@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "dist/files/hdf5.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tools/checks/golden_case.hpp"
 
 namespace holdfast {
@@ -23,6 +25,27 @@ TEST_P(GoldenTest, IsReproduced) {
     EXPECT_LT(result.logits, 1e-9);
     EXPECT_EQ(result.certified_mismatches, 0);
     EXPECT_TRUE(result.enclosed);
+}
+
+// The level of paired poison is the maximum of the two counts: 7 records were recorded as 5 and 2 others.
+TEST(PairedGoldenTest, CountsEachRecordOnce) {
+    const std::string recorded = HOLDFAST_SHARED "/golden/12_mlp1_ce2_poison_feat_label.h5";
+    if (!std::filesystem::exists(recorded)) GTEST_SKIP() << "no golden numbers at " << recorded;
+    const TemporaryFolder folder;
+    const std::string path = folder.file("paired.h5");
+    std::filesystem::copy_file(recorded, path);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    {
+        hdf5::File file = hdf5::File::open_update(path);
+        for (const auto& [name, value] :
+             {std::pair("paired_poison", 1), {"k_poison", 7}, {"label_k_poison", 4}})
+            file.write_attribute(name, static_cast<std::int64_t>(value));
+        file.close();
+    }
+    const GoldenComparison result = replay_golden_case(path);
+    EXPECT_LT(result.lower, 1e-9);
+    EXPECT_LT(result.upper, 1e-9);
+    EXPECT_EQ(result.certified_mismatches, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -148,8 +148,8 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     write_model(path, model);
 }
 
-/// The adversary of a poisoning case, and the level it is: the features of some records and the labels of
-/// some others (no recorded case is of the same ones), which are bounded alike.
+/// The adversary of a poisoning case, and its level k: the number of records that the adversary changes.
+/// Paired, the same records have features and labels changed; else other records have their labels changed.
 std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
     settings.certificate.relation = Relation::poison;
     Poison& poison = settings.poison;
@@ -160,7 +160,9 @@ std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
     if (labels > 0 && settings.network.classes > 1)
         poison.labels = target < 0 ? Poison::Labels::any : Poison::Labels::targeted;
     poison.target_label = static_cast<std::int32_t>(std::max(target, 0.0));
-    return static_cast<std::int64_t>(features + labels);
+    const bool paired =
+        file.has_attribute("paired_poison") && file.read_int64_attribute("paired_poison") != 0;
+    return static_cast<std::int64_t>(paired ? std::max(features, labels) : features + labels);
 }
 
 Case open_case(hdf5::File file) {
