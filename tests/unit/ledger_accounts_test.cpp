@@ -96,6 +96,8 @@ TEST_F(AccountsTest, ATableUnderOtherIdsOpensNoSecondAccountUnsaid) {
               ExitCode::input);
     EXPECT_FALSE(ledger.account("clinic").has_value());
     EXPECT_TRUE(ledger.uncompared("ward").empty());
+    ledger.add_version("town", "c", ids(50, 10), terms(1), {"given", contents, true});
+    EXPECT_TRUE(ledger.uncompared("ward").empty()) << "equal features show in a statement";
     ledger.add_version("clinic", "b", ids(20, 10), terms(1), {"content", contents, true});
     EXPECT_EQ(ledger.uncompared("ward"), std::vector<std::string>{"clinic"});
 }

@@ -119,6 +119,36 @@ TEST_F(LedgerTest, WhatIsRememberedIsReadWithoutACharge) {
     EXPECT_EQ(ledger.spending("data")->epsilon, before.epsilon);
 }
 
+// A process that ended between the charge and the answer: nobody saw its draw, so the charge covers another.
+TEST_F(LedgerTest, WhatWasChargedAndNotAnsweredIsDrawnAgainUnderThatCharge) {
+    const auto lost = [](std::span<const std::size_t>) -> std::vector<int> {
+        throw std::logic_error("crash");
+    };
+    Ledger ledger(path, 0);
+    ledger.add_version("data", "data", {}, budget(Rational(1, 5)));
+    EXPECT_THROW(ledger.answer("data", tenth, queries(0, 2), lost), std::logic_error);
+    EXPECT_EQ(ledger.spending("data")->epsilon, Rational(1, 5));
+    const auto answers = ledger.answer("data", tenth, queries(0, 2), always(3));
+    EXPECT_EQ(answers[0].label, 3);
+    EXPECT_TRUE(answers[0].remembered) << "charged now";
+    EXPECT_EQ(ledger.spending("data")->epsilon, Rational(1, 5));
+    EXPECT_EQ(ledger.answer("data", tenth, queries(0, 2), always(4))[1].label, 3) << "a second draw";
+    EXPECT_EQ(ledger.spending("data")->answers, 2);
+    // New queries beside them are charged as ever.
+    EXPECT_EQ(code_of([&] { ledger.answer("data", tenth, queries(1, 2), always(1)); }), ExitCode::budget);
+}
+
+TEST_F(LedgerTest, OfTwoDrawsUnderOneChargeTheFirstStoredIsSeen) {
+    Ledger ledger(path, 0);
+    ledger.add_version("data", "data", {}, budget(1));
+    const auto slow = [&](std::span<const std::size_t>) {
+        EXPECT_EQ(Ledger(path, 0).answer("data", tenth, queries(0, 1), always(5))[0].label, 5);
+        return std::vector<int>{6};
+    };
+    EXPECT_EQ(ledger.answer("data", tenth, queries(0, 1), slow)[0].label, 5);
+    EXPECT_EQ(ledger.spending("data")->answers, 1);
+}
+
 TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
     Ledger ledger(path);
     ledger.add_version("data", "data", {}, budget(1));
@@ -268,10 +298,12 @@ TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
     EXPECT_EQ(wait_for(child), -SIGKILL);
     Ledger ledger(path, 50);
     EXPECT_EQ(ledger.spending("data")->answers, 1);
-    // Asked again it costs again; then nothing is left.
+    // Asked again it costs nothing, and the answer stays.
     EXPECT_EQ(ledger.answer("data", half, queries(0, 1), always(4))[0].label, 4);
-    EXPECT_EQ(ledger.spending("data")->epsilon, 1);
-    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), always(0)); }), ExitCode::budget);
+    EXPECT_EQ(ledger.answer("data", half, queries(0, 1), always(5))[0].label, 4);
+    EXPECT_EQ(ledger.spending("data")->epsilon, Rational(1, 2));
+    ledger.answer("data", half, queries(1, 1), always(0));
+    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(2, 1), always(0)); }), ExitCode::budget);
 }
 
 // The first draw to be stored is the answer, under the terms it was charged with; one stored later is

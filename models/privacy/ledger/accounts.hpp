@@ -38,7 +38,7 @@ std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::spa
 /// Ledger::uncompared; where `dataset` is not empty, with this version alone. by_features: records with the
 /// very features of some there count, too.
 std::vector<std::string> find_uncompared(const LedgerDatabase& database, const std::string& population,
-                                         const std::string& dataset = "", bool by_features = true);
+                                         const std::string& dataset, bool by_features);
 
 /// Ledger::open_account and Ledger::add_version, inside a transaction of the caller.
 void record_account(const LedgerDatabase& database, const std::string& population, const Account& terms);

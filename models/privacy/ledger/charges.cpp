@@ -19,16 +19,21 @@ KnownAnswers::KnownAnswers(const LedgerDatabase& database, std::int64_t account,
       payment_(payment),
       select_(database,
               "SELECT a.label, c.time, coalesce(p.epsilon, c.epsilon), coalesce(p.delta, c.delta), "
-              "c.mechanism, g.text, c.payment FROM answers a "
+              "c.mechanism, g.text, c.payment, c.id FROM answers a "
               "JOIN charges c ON c.id = a.charge JOIN guarantees g ON g.id = c.guarantee "
               "LEFT JOIN payments p ON p.id = c.payment "
               "WHERE a.account = ? AND a.dataset = ? AND a.query = ?") {}
 
-Known KnownAnswers::of(const Digest& query) {
+Known KnownAnswers::of(const Digest& query, const Charge* terms) {
     Known known;
     if (select_.bind(account_).bind(dataset_).bind(query).step()) {
         if (select_.is_null(0)) {
             known.reserved = select_.integer(1);
+            known.charge = select_.integer(7);
+            known.same_terms = terms != nullptr && select_.is_null(6) &&
+                               parse_rational(select_.text(2), "ledger") == terms->epsilon &&
+                               parse_rational(select_.text(3), "ledger") == terms->delta &&
+                               select_.text(4) == terms->mechanism && select_.text(5) == terms->guarantee;
         } else if (select_.integer(0) != refused || select_.is_null(6) || payment_ == select_.integer(6)) {
             known.answer = LedgerAnswer{static_cast<int>(select_.integer(0)),
                                         true,

@@ -18,6 +18,8 @@ namespace holdfast {
 struct Known {
     std::optional<LedgerAnswer> answer;
     std::optional<std::int64_t> reserved;  ///< when, if so; in milliseconds
+    std::int64_t charge = 0;               ///< the row that paid for the reservation
+    bool same_terms = false;               ///< the reservation was paid for at the terms asked about
 };
 
 /// Looks up one query after the other, about one version of an account's data. A refusal that a payment
@@ -26,7 +28,8 @@ class KnownAnswers {
   public:
     KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
                  std::optional<std::int64_t> payment = std::nullopt);
-    Known of(const Digest& query);
+    /// `terms`: those that a reservation is compared with.
+    Known of(const Digest& query, const Charge* terms = nullptr);
 
   private:
     std::int64_t account_;

@@ -75,7 +75,7 @@ bool Ledger::public_checked(const std::string& digest) const {
 }
 
 std::vector<std::string> Ledger::uncompared(const std::string& population) const {
-    return find_uncompared(*database_, population);
+    return find_uncompared(*database_, population, "", false);
 }
 
 ChainState Ledger::chain() const {
@@ -206,20 +206,27 @@ Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
     KnownAnswers answers(*database_, account.id, dataset);
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const bool first = seen.emplace(queries[i], i).second;
-        Known known = answers.of(queries[i]);
+        Known known = answers.of(queries[i], &charge);
         // A reservation from the future is a clock set back: waiting for it could last for ever.
         const std::int64_t age = known.reserved ? now - *known.reserved : 0;
         const bool awaited = known.reserved && age >= 0 && age < patience_;
-        if (!known.answer && !awaited && first) result.reserved.push_back({i, 0});
+        // A charge without an answer was lost in a crash: nobody saw its draw, and it covers another one.
+        if (!known.answer && !awaited && first)
+            result.reserved.push_back({i, known.same_terms ? known.charge : 0});
         result.known[i] = std::move(known.answer);
     }
-    if (result.reserved.empty()) return result;
-    refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.reserved.size()));
+    std::vector<Reservation*> unpaid;
+    for (Reservation& one : result.reserved) {
+        one.charged = one.charge == 0;
+        if (one.charged) unpaid.push_back(&one);
+    }
+    if (unpaid.empty()) return result;
+    refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(unpaid.size()));
     const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, charge.guarantee), now};
     std::vector<Digest> charged;
-    for (const Reservation& one : result.reserved) charged.push_back(queries[one.query]);
+    for (const Reservation* one : unpaid) charged.push_back(queries[one->query]);
     const std::vector<std::int64_t> rows = record_charges(*database_, origin, charge, charged);
-    for (std::size_t i = 0; i < rows.size(); ++i) result.reserved[i].charge = rows[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) unpaid[i]->charge = rows[i];
     transaction.commit();
     return result;
 }
@@ -246,7 +253,7 @@ std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charg
         std::vector<std::size_t> drawn;
         for (const Reservation& one : charged.reserved) {
             drawn.push_back(one.query);
-            paid[one.query] = true;
+            paid[one.query] = paid[one.query] || one.charged;
         }
         if (!drawn.empty()) store(charge, draw(drawn), charged);
         const auto missing = [](const std::optional<LedgerAnswer>& answer) { return !answer.has_value(); };

@@ -222,7 +222,8 @@ class Ledger {
     void add_version(const std::string& population, const std::string& dataset,
                      std::span<const std::uint64_t> ids, const std::optional<Account>& opening = std::nullopt,
                      const RecordMarks& marks = {});
-    /// The other populations of which some version's ids cannot be compared with this one's.
+    /// The other populations of which some version's ids are of a kind that cannot be compared with this
+    /// one's. Nothing in a record decides it: a statement lists them.
     std::vector<std::string> uncompared(const std::string& population) const;
 
     ChainState chain() const;
@@ -262,8 +263,9 @@ class Ledger {
     /// Answers every query to a version of a population's data, which pays: remembered answers of that
     /// version first; the rest charged in one transaction or, where not all of them fit, refused as a whole
     /// before any draw; then `draw` with all that were charged (never with none), then stored. Equal queries
-    /// are charged once. It draws again only for queries that another process had reserved and did not
-    /// answer.
+    /// are charged once. A query that another process charged and did not answer is drawn again: under that
+    /// charge at the same terms, which costs nothing, and under a new charge at other terms. Of two draws
+    /// under one charge the first to be stored is kept, and nobody sees the other.
     std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
 
@@ -331,8 +333,9 @@ class Ledger {
   private:
     /// The draw of a query: charged, and not yet answered.
     struct Reservation {
-        std::size_t query;    ///< index in the span given to charge()
-        std::int64_t charge;  ///< its row
+        std::size_t query;     ///< index in the span given to charge()
+        std::int64_t charge;   ///< its row
+        bool charged = false;  ///< now, not by a process that ended before it stored an answer
     };
     /// known[i] is filled for queries that have an answer; queries equal to an earlier one of the span, or
     /// reserved by another process less than `patience` ago, get neither an answer nor a reservation.
