@@ -8,6 +8,7 @@
 #include "jobs/answers/statement/render.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/guarantee.hpp"
+#include "models/privacy/selection/runs_law.hpp"
 #include "tests/support/ledger_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -99,6 +100,43 @@ TEST_F(StatementTest, IsTheSameForNeighbours) {
         statement(path).dump() + statement_text(statement(path)) + statement_page(statement(path));
     for (const char* hidden : {"digest of the records", "token of", "7000000", "1700000000000", path.c_str()})
         EXPECT_THAT(all, Not(HasSubstr(hidden)));
+}
+
+// The time between payment and publication tells how many trainings a selection drew.
+TEST_F(StatementTest, ASelectionHasTheDayOfItsPaymentAlone) {
+    write_history(path, "data", 3);
+    Payment chosen = training("chosen");
+    chosen.mechanism = selection_mechanism;
+    Ledger(path).pay("data", chosen);
+    Ledger(path).record_publication("data", "chosen", "the best");
+    const Json document = statement(path), &one = document.at("statements")[0];
+    const Json& entry = one.at("releases").back();
+    EXPECT_EQ(entry.at("models"), Json::parse(R"([{"digest":"the best"}])"));
+    const std::string day = entry.at("charged");
+    EXPECT_EQ(one.at("period").at("last_release"), day);
+}
+
+// Later versions: a new person, another label or other features, and a person with the features of one in
+// another account, change no byte.
+TEST_F(StatementTest, IsTheSameForNeighboursOfLaterVersionsAndOtherAccounts) {
+    const std::vector<std::uint64_t> ids{1, 2, 3}, more{1, 2, 3, 4}, features{10, 20, 30}, others{10, 20, 31},
+        with_more{10, 20, 30, 40}, clinic{7, 8}, apart{70, 80}, equal{70, 30};
+    const Account terms{{2, 0, std::nullopt}, "add_remove"};
+    const auto write = [&](const std::string& file, const std::vector<std::uint64_t>& later_ids,
+                           const std::vector<std::uint64_t>& later_features,
+                           const std::vector<std::uint64_t>& clinic_features) {
+        Ledger ledger(file);
+        ledger.add_version("ward", "a", ids, terms, {"given", features, true});
+        ledger.add_version("ward", "b", later_ids, std::nullopt, {"given", later_features, true});
+        ledger.add_version("clinic", "c", clinic, terms, {"given", clinic_features, true});
+        Json document = statement(file);
+        EXPECT_EQ(document["ledger"].erase("chain_head"), 1U);
+        return document.dump();
+    };
+    const std::string plain = write(folder.file("plain.db"), ids, features, apart);
+    EXPECT_EQ(write(folder.file("person.db"), more, with_more, apart), plain);
+    EXPECT_EQ(write(folder.file("feature.db"), ids, others, apart), plain);
+    EXPECT_EQ(write(folder.file("equal.db"), ids, features, equal), plain);
 }
 
 TEST_F(StatementTest, SaysTheSameInEveryForm) {

@@ -47,9 +47,9 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
     const std::vector<std::string> uncompared = ledger.uncompared(population);
     if (!uncompared.empty()) {
         statement["not_covered"]["other_accounts"] =
-            "Ids of different kinds cannot be compared, and records of equal features under other ids may be "
-            "the same people: who is in another such account of this ledger (" +
-            joined(uncompared) + ") too has a second budget there. That nobody is rests on the owner's word.";
+            "The ids of other accounts of this ledger (" + joined(uncompared) +
+            ") are of another kind and cannot be compared: a person who is in one of them too has a second "
+            "budget there. That nobody is rests on the owner's word.";
     }
     statement["nist_sp_800_226"] = nist_section(statement);
     statement["registry_entry"] = registry_entry(statement, versions.size() > 1);
@@ -59,7 +59,6 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
 Json chain_section(const ChainState& chain) {
     Json section = {
         {"chain_head", chain.head},
-        {"chain_entries", chain.entries},
         {"meaning",
          "Every row of the ledger is in a hash chain and was verified for this statement. Who keeps "
          "this head can have it looked for later (holdfast account --check --head): a ledger that "

@@ -56,6 +56,23 @@ Json found_by(const LedgerPayment& payment, const Json& parameters) {
     return figures_of(table, noise.deviation()).to_json(table.scored());
 }
 
+/// The day of a model's publication follows the end of its training. After a selection that would tell of the
+/// secret number of trainings, so the day of the payment stands alone.
+bool shows_publication_day(const LedgerPayment& payment) {
+    return payment.mechanism != selection_mechanism;
+}
+
+Json models_published(const LedgerPayment& payment) {
+    Json models = Json::array();
+    for (const Publication& publication : payment.publications) {
+        Json model = Json::object();
+        if (shows_publication_day(payment)) model["published"] = date_of(publication.time);
+        model["digest"] = publication.model_digest;
+        models.push_back(model);
+    }
+    return models;
+}
+
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
     if (payment.mechanism == measured_mechanism || payment.mechanism == named_mechanism ||
@@ -82,16 +99,13 @@ Json entry_of(const LedgerPayment& payment) {
                 {"charged", date_of(payment.time)},
                 {"parameters", parameters},
                 {"guarantee", guarantee_of(payment.guarantee)}};
-    Json models = Json::array();
-    for (const Publication& publication : payment.publications)
-        models.push_back({{"published", date_of(publication.time)}, {"digest", publication.model_digest}});
     return {{"kind", "model"},
             {"mechanism", payment.mechanism},
             {"epsilon_on_its_own", shown(payment.epsilon)},
             {"delta_on_its_own", shown(payment.delta)},
             {"charged", date_of(payment.time)},
             {"parameters", parameters},
-            {"models", models},
+            {"models", models_published(payment)},
             {"guarantee", guarantee_of(payment.guarantee)}};
 }
 
@@ -118,6 +132,7 @@ Json period_of(const Released& released) {
         times.insert(times.end(), {terms.first_time, terms.last_time});
     for (const LedgerPayment& payment : released.payments) {
         times.push_back(payment.time);
+        if (!shows_publication_day(payment)) continue;
         for (const Publication& publication : payment.publications) times.push_back(publication.time);
     }
     const auto [first, last] = std::minmax_element(times.begin(), times.end());
