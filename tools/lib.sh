@@ -8,10 +8,12 @@ build_packages=(
     libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-serialization-dev libopenblas-serial-dev libhwy-dev
     libsodium-dev libsqlite3-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
     librandom123-dev libmpfr-dev libgmp-dev zlib1g-dev
+    file # cpack finds the libraries of a package by it
 )
 # What building the tests and microbenchmarks, the checks and the tests of tools/test take besides. Without chromium, of
 # 400 MB, tests/commands/first_screen.sh is skipped.
-check_packages=(libgtest-dev libgmock-dev libbenchmark-dev z3 clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2
+check_packages=(libgtest-dev libgmock-dev libbenchmark-dev z3 clang-format clang-tidy python3-numpy python3-h5py python3-venv locales
+    slurm-wlm munge coinor-cbc iproute2
     coq libcoq-flocq libcoq-interval)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -35,6 +37,14 @@ job_count() {
     local cores
     cores=$(OMP_NUM_THREADS='' nproc)
     echo $((cores > 2 ? cores : 2))
+}
+
+# load_factor: how many processes share a core, at least 1; a wait or a timeout is multiplied by it.
+load_factor() {
+    local load
+    read -r load _ </proc/loadavg 2>/dev/null || load=0
+    load=$((1 + ${load%%.*} / $(nproc)))
+    echo "$load"
 }
 
 # What to build the kernels for where one instruction set will do (HOLDFAST_SIMD).

@@ -53,6 +53,18 @@ refuses() {
         fail "$*: '$output' does not say '$words'"
     fi
 }
+for package in file python3-venv; do # of cpack, and of tools/wheel and the tests of the Python package
+    printf '%s\n' "${build_packages[@]}" "${check_packages[@]}" | grep -qx "$package" || fail "tools/install leaves out $package"
+done
+# tools/wheel uses options that the pip of this machine knows: Debian 12 has 23.0.1.
+for python in python3 /usr/bin/python3; do
+    "$python" -m pip wheel --help >"$scratch/help" 2>/dev/null || continue
+    for option in $(sed -n '/pip" wheel/,/tools\/python"/p' "$root/tools/wheel" | grep -oE ' --?[A-Za-z][a-z-]*' | sort -u); do
+        [[ $option == -u ]] || grep -q -- "$option\b" "$scratch/help" || fail "tools/wheel: the pip of $python knows no $option"
+    done
+done
+# load_factor multiplies what tests wait for.
+(($(load_factor) >= 1)) || fail "load_factor: $(load_factor)"
 ! printf '%s\n' "${build_packages[@]}" | grep -E 'gtest|gmock|benchmark|^z3$|clang|slurm|coq|numpy' || fail "building takes packages of the tests"
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour

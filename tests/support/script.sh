@@ -1,15 +1,15 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
-# folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes;
+# folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes or more;
 # releasable_mechanisms: a name and its needs a line; mode FILE; field FILE NAME: the first of that name in JSON;
 # kill_ever_later MOST COMMAND…; claims FILE PATTERN; make_locale NAME; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
 support=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+source "$support/../../tools/lib.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
-export LC_ALL=C
 export OMP_WAIT_POLICY=passive # as the program has it: without it each start is two
 # Debian's own: the python3 of a version manager is a script that takes longer to find it than it runs.
 [ ! -x /usr/bin/python3 ] || python3() { /usr/bin/python3 "$@"; }
@@ -36,10 +36,10 @@ fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
 }
-# await WORDS COMMAND…: until it succeeds, three minutes at most: other tests and builds may have the cores.
+# await WORDS COMMAND…: until it succeeds, for three minutes times the load of the machine.
 await() {
-    local i
-    for ((i = 0; i < 1800; ++i)); do
+    local end=$((SECONDS + 180 * $(load_factor)))
+    while ((SECONDS < end)); do
         "${@:2}" && return
         sleep 0.1
     done

@@ -14,9 +14,29 @@ require_slurm() {
         echo "SKIPPED: no $program here (packages slurm-wlm, munge)"
         exit 77
     done
-    [ "$(id -u)" = 0 ] && return
-    echo "SKIPPED: only root can start the daemons of Slurm"
+    local reason=
+    if [ "$(id -u)" != 0 ]; then
+        reason="only root can start the daemons of Slurm"
+    elif [ ! -d /sys/devices/system/cpu ]; then
+        reason="slurmd needs /sys, which is not mounted here"
+    elif ! unshare --mount mount --bind "$scratch" "$scratch" 2> /dev/null; then
+        reason="no node can have mounts of its own here: / is no mount point, or the container forbids mounts"
+    fi
+    [ -z "$reason" ] && return
+    echo "SKIPPED: $reason"
     exit 77
+}
+declare -A daemons=() # name: process
+# run_daemon NAME COMMAND…: a child of this test. It ends with the test even where ctest kills that, which runs no trap.
+run_daemon() {
+    setpriv --pdeathsig KILL "${@:2}" > "$scratch/slurm/words-$1" 2>&1 &
+    daemons[$1]=$!
+    disown
+}
+daemon_dead() {
+    local process
+    for process in "${daemons[@]}"; do kill -0 "$process" 2> /dev/null || return 0; done
+    return 1
 }
 
 start_slurm() {
@@ -65,31 +85,30 @@ END
     } > "$SLURM_CONF"
     echo "PMIxCliTmpDirBase=$folder/pmix" > "$folder/mpi.conf"
     trap 'stop_slurm; rm -rf "$scratch"' EXIT
-    munged --force --key-file="$folder/munge/key" --socket="$folder/munge/socket" --pid-file="$folder/munge/pid" \
-        --log-file="$folder/munge/log" --seed-file="$folder/munge/seed" > "$folder/munge/words" 2>&1 ||
-        fail "munged does not start: $(cat "$folder/munge/words")"
-    slurmctld -c > "$folder/words" 2>&1 || fail "slurmctld does not start: $(cat "$folder/words")"
+    run_daemon munged munged --foreground --force --key-file="$folder/munge/key" --socket="$folder/munge/socket" \
+        --pid-file="$folder/munge/pid" --log-file="$folder/munge/log" --seed-file="$folder/munge/seed"
+    await "munged starts" munged_settled
+    run_daemon slurmctld slurmctld -D -c
     for ((i = 1; i <= nodes; ++i)); do start_node "$i"; done
-    for ((i = 0; i < 1200; ++i)); do
-        [ "$(sinfo --noheader --Node --states=idle 2> /dev/null | wc -l)" = "$nodes" ] && return
-        sleep 0.1
-    done
-    fail "Slurm's nodes do not come up: $(sinfo --Node 2>&1) $(tail -n 5 "$folder"/slurm*.log)"
+    await "Slurm's $nodes nodes come up" nodes_settled "$nodes" && nodes_idle "$nodes" && return
+    fail "Slurm does not start: $(sinfo --Node 2>&1) $(tail -n 5 "$folder"/words-* "$folder"/slurm*.log)"
     return 1
 }
+munged_settled() { [ -S "$scratch/slurm/munge/socket" ] || daemon_dead; }
+nodes_settled() { nodes_idle "$1" || daemon_dead; }
+nodes_idle() { [ "$(sinfo --noheader --Node --states=idle 2> /dev/null | wc -l)" = "$1" ]; }
 
 start_node() {
     # Of several nodes on one machine each needs a place of its own for the sockets of its ranks, under the same name.
     mkdir -p "$scratch/slurm/pmix-node$1"
-    unshare --mount bash -c 'mount --bind "$1" "$2" && exec slurmd -N "$3"' start_node "$scratch/slurm/pmix-node$1" \
-        "$scratch/slurm/pmix" "node$1" > "$scratch/slurm/words-node$1" 2>&1 ||
-        fail "slurmd of node$1 does not start: $(cat "$scratch/slurm/words-node$1")"
+    run_daemon "node$1" unshare --mount bash -c 'mount --bind "$1" "$2" && exec slurmd -D -N "$3"' start_node \
+        "$scratch/slurm/pmix-node$1" "$scratch/slurm/pmix" "node$1"
 }
 
 # All that runs on a node shares its mounts.
 stop_node() {
-    local daemon mounts process
-    daemon=$(cat "$scratch/slurm/slurmd-node$1.pid") && mounts=$(readlink "/proc/$daemon/ns/mnt") || return
+    local mounts process
+    mounts=$(readlink "/proc/${daemons[node$1]}/ns/mnt") || return
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/ns/mnt" 2> /dev/null)" != "$mounts" ] || kill -KILL "${process#/proc/}" 2> /dev/null
     done
@@ -97,15 +116,20 @@ stop_node() {
 }
 
 stop_slurm() {
-    local file
-    [ -e "$scratch/slurm/slurmctld.pid" ] && scancel --quiet --user=root --signal=KILL --full > /dev/null 2>&1
-    for file in "$scratch"/slurm/slurmd-*.pid "$scratch/slurm/slurmctld.pid" "$scratch/slurm/munge/pid"; do
-        [ -e "$file" ] && kill "$(cat "$file")" 2> /dev/null
+    local name
+    ! kill -0 "${daemons[slurmctld]:-}" 2> /dev/null || scancel --quiet --user=root --signal=KILL --full > /dev/null 2>&1
+    for name in node1 node2 slurmctld munged; do
+        [ -z "${daemons[$name]:-}" ] || end_daemon "${daemons[$name]}"
     done
+}
+# Five seconds to end, then it is killed.
+end_daemon() {
+    local i
     for ((i = 0; i < 50; ++i)); do
-        [ -z "$(ls "$scratch"/slurm/*.pid 2> /dev/null)" ] && return
+        kill "$1" 2> /dev/null || return
         sleep 0.1
     done
+    kill -KILL "$1" 2> /dev/null
 }
 
 job_state() { squeue --noheader --states=all --jobs="$1" --format=%T 2> /dev/null | head -n 1; }
