@@ -15,7 +15,17 @@ prefix/bin/holdfast-submit --help > said.txt 2>&1 && grep -q 'JOB.toml' said.txt
 [ -f prefix/share/holdfast/configs/quickstart.toml ] || fail "no configurations"
 
 # Libraries are found where they were when it was linked; pages link to each other as in the sources.
-runpath() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]/\1/p' | tr ':' '\n' | sed '/^$/d'; }
+runpath() { readelf -d "$1" | sed -n 's/.*\(runpath\|rpath\): \[\(.*\)\]/\2/p'; }
+# An empty or relative element is the working folder, from which a stranger's library would be loaded. A library has no RUNPATH.
+for file in $(find "$build" "$scratch/prefix" -maxdepth 2 -type f -perm -u+x ! -path '*/CMakeFiles/*'); do
+    [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
+    case ":$(runpath "$file"):" in
+        ::) ;;
+        *::* | *:[!/\$]*) fail "$file loads libraries from the working folder: RUNPATH is $(runpath "$file")" ;;
+    esac
+    looked=$((${looked:-0} + 1))
+done
+((${looked:-0} >= 2)) || fail "no program was looked at"
 [ "$(runpath prefix/bin/holdfast)" = "$(runpath "$holdfast")" ] || fail "RPATH is $(runpath prefix/bin/holdfast), of the build $(runpath "$holdfast")"
 ! ldd prefix/bin/holdfast | grep 'not found' || fail "libraries are not found"
 pages=prefix/share/doc/holdfast
