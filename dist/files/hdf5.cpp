@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "dist/files/hdf5_probe.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 
@@ -385,7 +386,11 @@ File File::create(const std::string& path, const std::string& shown) {
 // The access flags are macros that start HDF5: it must be prepared before they are read.
 File File::open_read(const std::string& path, SealShare share) {
     if (has_seal(path)) return open_sealed(path, share);
-    prepare_library();
+    require_hdf5_file(path);
+    {
+        const std::lock_guard lock(library());  // no other thread is inside HDF5 when the process is copied
+        probe_in_child(path);
+    }
     File file(path, open_file(path, H5F_ACC_RDONLY));
     if (!file.has_attribute(sealed_attribute)) return file;
     throw Error(ExitCode::input,

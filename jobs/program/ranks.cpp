@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace holdfast {
 
@@ -26,10 +26,10 @@ std::vector<std::string> host_names(const Communicator& world) {
 
 std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
     std::vector<std::byte> bytes(chosen.size_bytes());
-    std::memcpy(bytes.data(), chosen.data(), bytes.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(chosen.data()), bytes.size(), bytes.data());
     world.broadcast(bytes, 0);
     std::vector<std::size_t> list(bytes.size() / sizeof(std::size_t));
-    std::memcpy(list.data(), bytes.data(), bytes.size());
+    std::copy_n(bytes.data(), list.size() * sizeof(std::size_t), reinterpret_cast<std::byte*>(list.data()));
     return list;
 }
 

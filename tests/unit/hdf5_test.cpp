@@ -3,9 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
 
 #include "kernels/base/error.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -214,6 +221,84 @@ TEST(Hdf5, AMissingDatasetIsNamed) {
 TEST(Hdf5, AWriteIntoAMissingFolderIsAnOutputError) {
     TemporaryFolder folder;
     EXPECT_EQ(error_of([&] { File::create(folder.file("none/a.h5")); }).code(), ExitCode::output);
+}
+
+/// Reads all that a reader may ask for. The errors of a damaged file are input errors.
+int read_all_of(const std::string& path) {
+    const File file = File::open_read(path);
+    int refused = 0;
+    const auto attempt = [&](const auto& read) {
+        try {
+            read();
+        } catch (const Error& error) {
+            if (error.code() != ExitCode::input) throw;
+            ++refused;
+        }
+    };
+    attempt([&] { file.names(); });
+    attempt([&] { file.read_text_attribute("name"); });
+    attempt([&] { file.read_doubles_attribute("range", 2); });
+    for (const char* name : {"x", "group/values", "none"}) {
+        attempt([&] { file.has(name); });
+        attempt([&] { file.dataset(name).read_all<double>(); });
+    }
+    return refused > 0 ? static_cast<int>(ExitCode::input) : 0;
+}
+
+std::string small_file(const std::string& path) {
+    {
+        File file = File::create(path);
+        const std::vector<double> values(600, 0.5);
+        file.create_dataset("x", Type::float64, {100, 6}, {{10, 6}, 4, false})
+            .write({0, 0}, {100, 6}, values.data());
+        file.create_dataset("group/values", Type::float64, {20, 3}).write({0, 0}, {20, 3}, values.data());
+        file.write_attribute("name", "damaged");
+        file.write_attribute("range", std::vector<double>{0, 1});
+        file.close();
+    }
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The bytes of a file that were damaged in one of four ways.
+std::string damaged(std::string bytes, std::mt19937& random) {
+    const std::size_t at = random() % bytes.size(),
+                      count = std::min<std::size_t>(random() % 64, bytes.size() - at);
+    switch (random() % 4) {
+        case 0:
+            return bytes.substr(0, at);
+        case 1:
+            bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+            return bytes;
+        case 2:
+            for (std::size_t i = at; i < at + count; ++i) bytes[i] = static_cast<char>(random());
+            return bytes;
+        default:  // a size or an address of all ones
+            std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), std::min<std::size_t>(count, 8),
+                        '\xff');
+            return bytes;
+    }
+}
+
+TEST(Hdf5, NoDamagedFileWithoutASealEndsItsReaderByASignal) {
+    TemporaryFolder folder;
+    const std::string path = folder.file("a.h5"), whole = small_file(path);
+    std::mt19937 random(11);
+    std::string crashes;
+    for (std::uint64_t i = 0; i < cases_of(1000); ++i) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged(whole, random);
+        const int status = wait_for(fork_child([&] {
+            try {
+                return read_all_of(path);
+            } catch (const Error& error) {
+                const bool crashed = error.message().find("HDF5 crashes") != std::string::npos;
+                return crashed ? 77 : static_cast<int>(error.code());
+            }
+        }));
+        if (status == 77) crashes += " " + std::to_string(i);
+        ASSERT_THAT(status, testing::AnyOf(0, static_cast<int>(ExitCode::input), 77)) << "damage " << i;
+    }
+    std::cout << "HDF5 crashes over the damaged files" << crashes << "\n";
 }
 
 }  // namespace
