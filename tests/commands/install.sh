@@ -16,6 +16,11 @@ prefix/bin/holdfast-submit --help > said.txt 2>&1 && grep -q 'JOB.toml' said.txt
 
 # Libraries are found where they were when it was linked; pages link to each other as in the sources.
 runpath() { readelf -d "$1" | sed -n 's/.*\(runpath\|rpath\): \[\(.*\)\]/\2/p'; }
+for file in "$holdfast" prefix/bin/holdfast; do
+    readelf -lW "$file" | grep -q GNU_RELRO && readelf -dW "$file" | grep -q 'NOW' || fail "$file lacks full RELRO (-z relro -z now)"
+    readelf -hW "$file" | grep -q 'Type: *DYN' || fail "$file is no position-independent executable"
+    ! readelf -lW "$file" | grep -q 'GNU_STACK.* RWE ' || fail "$file has an executable stack"
+done
 # An empty or relative element is the working folder, from which a stranger's library would be loaded. A library has no RUNPATH.
 for file in $(find "$build" "$scratch/prefix" -maxdepth 2 -type f -perm -u+x ! -path '*/CMakeFiles/*'); do
     [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
