@@ -32,7 +32,8 @@ assert holdfast.run("synth", "blobs", "--records", 10, "--out", "bare.h5")' > sa
     grep -q "no program at .*/holdfast/bin/holdfast: set HOLDFAST_PROGRAM" said.txt || fail "without a program: $(cat said.txt)"
     # What is recorded is a program that runs.
     for program in build/holdfast /bin/true; do
-        HOLDFAST_PROGRAM=$program "$bare/pip" install -q --no-deps --no-build-isolation "$root/tools/python" > pip.txt 2>&1 && fail "$program is recorded"
+        HOLDFAST_PROGRAM=$program timeout 300 "$bare/pip" install -q --no-deps "$root/tools/python" > pip.txt 2>&1 && fail "$program is recorded"
+        grep -q "HOLDFAST_PROGRAM is '$program'" pip.txt || fail "$program is refused by other words: $(tail -n 3 pip.txt)"
     done
 else
     echo "SKIPPED in part: no bare venv, for pip fetches nothing: $(tail -n 1 pip.txt)"
