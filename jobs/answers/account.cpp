@@ -17,6 +17,7 @@
 #include "jobs/program/date.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
@@ -137,8 +138,8 @@ std::string as_text(const LedgerPayment& payment) {
 }
 
 std::string as_text(const MonthSpending& one) {
-    return printed("%s      spent until then %.6g of %.6g\n", one.month.c_str(), shown(one.spent.epsilon),
-                   shown(one.spent.budget.epsilon));
+    return one.month + "      spent until then " + round_up_text(shown(one.spent.epsilon)) + " of " +
+           decimal_text(one.spent.budget.epsilon) + "\n";
 }
 
 std::string as_text(const Balance& balance) {

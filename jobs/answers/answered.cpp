@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "jobs/program/rounded.hpp"
 #include "kernels/base/text.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/privacy/mechanisms/outcome_law.hpp"
@@ -78,11 +79,12 @@ void print_answers(const Context& context, Answered answered, const Spending& sp
                       decimal_text(spent.epsilon), decimal_text(spent.budget.epsilon),
                       decimal_text(spent.delta), decimal_text(spent.budget.delta));
     for (const nlohmann::json& term : terms) {
-        context.log->info(Guarantee::lines_of(
-            term["guarantee"],
-            printed("%s answers by %s at epsilon %g, delta %g%s: ", term["answers"].dump().c_str(),
-                    term["mechanism"].get<std::string>().c_str(), term["epsilon"].get<double>(),
-                    term["delta"].get<double>(), term["together"].get<bool>() ? " together" : "")));
+        context.log->info(Guarantee::lines_of(term["guarantee"],
+                                              term["answers"].dump() + " answers by " +
+                                                  term["mechanism"].get<std::string>() + " at epsilon " +
+                                                  round_up_text(term["epsilon"].get<double>()) + ", delta " +
+                                                  round_up_text(term["delta"].get<double>()) +
+                                                  (term["together"].get<bool>() ? " together: " : ": ")));
     }
     nlohmann::json object = {{answered.values.empty() ? "labels" : "predictions", labels},
                              {"cost", answered.cost},

@@ -12,6 +12,7 @@
 
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/runs/publication.hpp"
@@ -144,9 +145,8 @@ void print(const Context& context, const PublishRequest& request, const Finished
     const std::string file = printed("%zu parameters, model %s, for anyone in ", model.parameters.size(),
                                      digest.substr(0, 16).c_str()) +
                              request.out;
-    const std::string text =
-        printed("epsilon %g, delta %g, charged %s\n", model.cost["epsilon"].get<double>(),
-                model.cost["delta"].get<double>(), charged);
+    const std::string text = "epsilon " + round_up_text(model.cost["epsilon"].get<double>()) + ", delta " +
+                             round_up_text(model.cost["delta"].get<double>()) + ", charged " + charged + "\n";
     context.print({{"model", digest},
                    {"file", request.out},
                    {"kind", model.kind},

@@ -14,6 +14,7 @@
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/transport.hpp"
@@ -79,9 +80,9 @@ std::string as_text(const Figures& figures, bool scored, const TableNoise& noise
     text += line_of("accuracy", figures.accuracy) + line_of("balanced accuracy", figures.balanced);
     if (scored) text += line_of("AUC", figures.auc) + line_of("Brier score", figures.brier);
     const double commonest = *std::max_element(figures.class_parts.begin(), figures.class_parts.end());
-    return text + printed("  majority class (baseline): %.4f\ncost epsilon %g, delta %g, %s\n", commonest,
-                          shown(noise.epsilon), shown(noise.delta),
-                          charged ? "charged" : "charged before: nothing now");
+    return text + printed("  majority class (baseline): %.4f\n", commonest) + "cost epsilon " +
+           round_up_text(shown(noise.epsilon)) + ", delta " + round_up_text(shown(noise.delta)) +
+           (charged ? ", charged\n" : ", charged before: nothing now\n");
 }
 
 void validate(const Context& context, const ValidateRequest& request) {

@@ -27,6 +27,7 @@
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
@@ -227,13 +228,13 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
                 printed(": %.6g to %.6g%s\n", constants.columns[i]->lowest, constants.columns[i]->highest,
                         constants.columns[i]->seen ? "" : ", hidden by noise");
     }
-    text += printed("cost epsilon %.4g, delta %.4g on its own (mu %.4g), %s\n", shown(cost.epsilon),
-                    shown(cost.delta), std::sqrt(cost.mu_squared.get_d()),
-                    measured.charged ? "charged" : "charged before: nothing now");
-    text += printed(
-        "of epsilon %.4g, delta %.4g in all a training may cost epsilon %.6g, "
-        "delta %.4g\n",
-        shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
+    text += "cost epsilon " + round_up_text(shown(cost.epsilon), 4) + ", delta " +
+            round_up_text(shown(cost.delta), 4) + " on its own (mu " +
+            round_up_text(std::sqrt(cost.mu_squared.get_d()), 4) + "), " +
+            (measured.charged ? "charged" : "charged before: nothing now") + "\n";
+    text += "of epsilon " + decimal_text(total.epsilon) + ", delta " + decimal_text(total.delta) +
+            " in all a training may cost epsilon " + round_down_text(left.epsilon) + ", delta " +
+            round_down_text(left.delta, 4) + "\n";
     const std::string& guarantee = measured.payments.back().guarantee;
     return text + Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n";
 }

@@ -12,6 +12,7 @@
 #include "dist/runs/member_store.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/training/carry_out.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
@@ -48,8 +49,9 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
                        manifest.digest.substr(0, 16) + "\n" + arithmetic + "\n";
     if (const nlohmann::json& paid = manifest.payment; !paid.is_null()) {
         text +=
-            printed("cost epsilon %g, delta %g: noise multiplier %.5g (%s)\n", paid["epsilon"].get<double>(),
-                    paid["delta"].get<double>(), paid["parameters"]["noise_multiplier"].get<double>(),
+            "cost epsilon " + round_up_text(paid["epsilon"].get<double>()) + ", delta " +
+            round_up_text(paid["delta"].get<double>()) +
+            printed(": noise multiplier %.5g (%s)\n", paid["parameters"]["noise_multiplier"].get<double>(),
                     paid["parameters"]["accountant"].get<std::string>().c_str());
     }
     return text + Guarantee::lines_of(manifest.guarantee) + "\n";

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "jobs/program/rounded.hpp"
+#include "kernels/base/text.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -173,6 +176,20 @@ TEST(Quality, ProbabilitiesOfLogits) {
     EXPECT_THAT(probabilities_of(Loss::one_vs_rest, logits, 2),
                 testing::Pointwise(testing::DoubleNear(1e-12), {0.4, 0.6}));
     EXPECT_TRUE(probabilities_of(Loss::hinge, logits, 1).empty());
+}
+
+TEST(Rounded, CostsGoUpAndBalancesDown) {
+    EXPECT_EQ(round_up_text(0.19504, 4), "0.1951");
+    EXPECT_EQ(round_up_text(0.195004), "0.195004");
+    EXPECT_EQ(round_up_text(0.1950041), "0.195005");
+    EXPECT_EQ(round_down_text(0.19506, 4), "0.195");
+    EXPECT_EQ(round_up_text(0.99999, 4), "1");
+    EXPECT_EQ(round_up_text(1.00001e-5, 4), "1.001e-05");
+    EXPECT_EQ(round_down_text(9.9999e-6, 4), "9.999e-06");
+    for (const double exact : {0.0, 0.1, 0.3, 1.0, 10.0, 1e-5, 2048.0}) {
+        EXPECT_EQ(round_up_text(exact, 4), round_down_text(exact, 4));
+        EXPECT_EQ(round_up_text(exact), printed("%g", exact));
+    }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "jobs/program/rounded.hpp"
 #include "kernels/base/text.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -66,7 +67,7 @@ std::string pate_lines(const nlohmann::json& costs) {
             text += printed("%-31s%-10s", cost["mechanism"].get<std::string>().c_str(),
                             these ? "these" : "any votes");
             for (const double epsilon : cost[these ? "epsilon_of_these_votes" : "epsilon_of_any_votes"])
-                text += printed("%-11.4g", epsilon);
+                text += printed("%-11s", round_up_text(epsilon, 4).c_str());
             text += "\n";
         }
     }

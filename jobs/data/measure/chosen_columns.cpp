@@ -11,6 +11,7 @@
 #include "jobs/data/measure/cost.hpp"
 #include "jobs/data/measure/table_columns.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/trained_records.hpp"
@@ -179,8 +180,9 @@ std::string text_of(const ColumnChoice& choice, const std::vector<ColumnGroup>& 
     for (std::size_t g = 0; g < groups.size(); ++g)
         if (kept[g]) text += "    " + groups[g].name + (groups[g].candidate ? "\n" : ", kept in any case\n");
     text += printed("  scores a few times %.3g persons apart are told apart\n", gap_of(request, law));
-    text += printed("cost epsilon %.4g (mu %.4g), %s\n", shown(law.epsilon),
-                    std::sqrt(law.mu_squared.get_d()), charged ? "charged" : "charged before: nothing now");
+    text += "cost epsilon " + round_up_text(shown(law.epsilon), 4) + " (mu " +
+            round_up_text(std::sqrt(law.mu_squared.get_d()), 4) + "), " +
+            (charged ? "charged" : "charged before: nothing now") + "\n";
     return text + Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "jobs/program/rounded.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
@@ -166,12 +167,13 @@ void refuse_beside(const Ledger& ledger, const std::string& population, const Bu
     if (total.mu_squared - before <= left + (before > 0 ? rounding : Rational(0))) return;
     const double fits =
         left > 0 ? rounded_down(gaussian_epsilon(Rational(std::sqrt(left.get_d())), total.delta)) : 0;
-    throw Error(
-        ExitCode::budget,
-        "epsilon " + decimal_text(total.epsilon) + " for measuring and training does not fit beside the " +
-            decimal_text(spent.epsilon) + " that is spent: nothing was charged",
-        fits > 0 ? printed("--epsilon %g for both would fit", fits) : "nothing is left of this account",
-        path);
+    throw Error(ExitCode::budget,
+                "epsilon " + decimal_text(total.epsilon) +
+                    " for measuring and training does not fit beside the " + decimal_text(spent.epsilon) +
+                    " that is spent: nothing was charged",
+                fits > 0 ? "--epsilon " + round_down_text(fits) + " for both would fit"
+                         : "nothing is left of this account",
+                path);
 }
 
 }  // namespace holdfast

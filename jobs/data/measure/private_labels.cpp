@@ -12,6 +12,7 @@
 #include "dist/layout/distribute.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
@@ -117,9 +118,9 @@ std::string text_of(const LabelChoice& choice, const DatasetInfo& info, const La
             : printed("evidence of 0 to %d a class under noise of %lld", static_cast<int>(LabelLaw::whole),
                       static_cast<long long>(law.scale()));
     return choice.out + ": " + std::to_string(info.rows) + " labels of " + std::to_string(law.classes) +
-           " classes drawn, " + how + "; split " + info.split + " alone\n" +
-           printed("cost epsilon %.4g, %s\n", shown(law.epsilon),
-                   charged ? "charged" : "charged before: nothing now") +
+           " classes drawn, " + how + "; split " + info.split + " alone\n" + "cost epsilon " +
+           round_up_text(shown(law.epsilon), 4) +
+           (charged ? ", charged\n" : ", charged before: nothing now\n") +
            Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n" +
            next_command({"train", "--data", choice.out, "--set", "training.kind=noisy", "--set",
                          "noise.law=none", "--set", "clip.kind=norm", "--set", "training.labels=corrected",
