@@ -66,7 +66,8 @@ void access(const Context& context, const AccessRequest& request) {
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const Relation relation = agreed_relation(context, request, fleet);
     require_public_queries(request.queries, fleet.manifest.dataset, request.public_queries);
-    const Records queries = read_queries(context, fleet.form(), request.queries, request.first);
+    const NamedQueries named = read_named_queries(context, fleet.form(), request.queries, request.first);
+    const Records& queries = named.records;
     const FeatureRange range = query_range(fleet.manifest.dataset.range);
     if (range != fleet.manifest.dataset.range) tell_clipped(context, queries, range);
     const auto rule = access_rule(context, fleet, request.how, relation);
@@ -86,6 +87,7 @@ void access(const Context& context, const AccessRequest& request) {
     check_payer(ledger,
                 {fleet.manifest.dataset.digest, fleet.manifest.dataset.path, fleet.manifest.public_records,
                  name_of(relation), request.ledger, fleet.manifest.dataset.measured});
+    refuse_known_people(ledger, {queries, named.has_ids, request.queries, request.public_queries});
     const Guarantee claim = claim_of(*rule, law, relation, request.public_queries);
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {

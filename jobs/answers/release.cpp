@@ -124,9 +124,11 @@ void release(const Context& context, const ReleaseRequest& options) {
         throw Error(ExitCode::usage, "so many steps of so many queries do not fit into memory",
                     "ask fewer queries at a time, or in fewer steps", "--steps");
     Ledger ledger(request.ledger);
-    check_payer(ledger,
-                {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
-                 name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
+    check_payer(ledger, {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
+                         name_of(run.settings.certificate.relation), request.ledger,
+                         run.manifest.dataset.measured, pretraining_records(run.settings)});
+    refuse_known_people(ledger,
+                        {questions.rows, questions.given_ids, request.queries, request.public_queries});
     SystemRandomBits bits;
     const std::vector<Digest> digests =
         digests_of(questions, run.manifest.dataset.target_range, request.steps);

@@ -15,6 +15,7 @@
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/public_training.hpp"
@@ -191,8 +192,8 @@ void print(const Context& context, const StudentRequest& request, const Model& m
     text +=
         printed("trained on %lld labels, of %lld answers %lld refusals\n", learnt["labels"].get<long long>(),
                 learnt["answers"].get<long long>(), learnt["refusals"].get<long long>());
-    text += printed("epsilon %g, delta %g, charged when they were released\n",
-                    model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>());
+    text += "epsilon " + round_up_text(model.cost["epsilon"].get<double>()) + ", delta " +
+            round_up_text(model.cost["delta"].get<double>()) + ", charged when they were released\n";
     if (accuracy) {
         object["accuracy"] = *accuracy;
         text += printed("accuracy %.4f on public records\n", *accuracy);
@@ -206,8 +207,16 @@ void student(const Context& context, const StudentRequest& request) {
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
     const auto [settings, how] = student_configuration(request, run.classes());
-    const Records queries = read_queries(context, run.form(), request.queries);
+    const NamedQueries named = read_named_queries(context, run.form(), request.queries);
+    const Records& queries = named.records;
     const Ledger ledger(request.ledger);
+    refuse_private_models(ledger, pretraining_records(settings), request.ledger);
+    // The release was told whether people look alike: ids decide here.
+    refuse_known_people(ledger, {queries, named.has_ids, request.queries, true});
+    if (!request.public_test.empty()) {
+        const NamedQueries tested = read_named_queries(context, run.form(), request.public_test);
+        refuse_known_people(ledger, {tested.records, tested.has_ids, request.public_test, true});
+    }
     const std::string& dataset = run.manifest.dataset.digest;
     const Lesson lesson = lesson_of(ledger, dataset, queries, request);
     const std::string population = ledger.population_of(dataset).value();

@@ -109,6 +109,7 @@ Questions read_questions(const Context& context, const QueryForm& form, const st
     const bool by_row = all.unit == AnswerUnit::row;
     NamedQueries queries = read_named_queries(context, form, name, by_row ? first : 0);
     const std::size_t count = queries.records.size();
+    all.given_ids = queries.has_ids;
     all.has_ids = queries.has_ids && (!by_row || !queries.names.empty());
     if (by_row) {
         all.rows = std::move(queries.records);
@@ -189,7 +190,8 @@ void add_public_queries_option(const Command& command, bool& said) {
     command.add_flag(
         "--queries-are-public", said,
         "The queries concern nobody whose records are private, though they lie in the file that was "
-        "trained on, or bear its population: every claim on the answers says that this was said");
+        "trained on, bear its population, or have the features of a record of the ledger: every claim on the "
+        "answers says that this was said. An id of a person of the ledger is refused all the same");
 }
 
 void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said) {

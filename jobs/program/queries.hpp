@@ -49,6 +49,7 @@ struct Questions {
     AnswerUnit unit = AnswerUnit::row;
     std::vector<std::string> names = {};  ///< as those of NamedQueries
     bool has_ids = false;
+    bool given_ids = false;  ///< the ids of the rows name persons, even where `names` is empty
 
     std::size_t size() const { return starts.size() - 1; }
     /// Of each the id; of records with labels or targets what most rows have, of those the greatest, or the

@@ -11,6 +11,8 @@
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/progress.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/held_out.hpp"
 #include "jobs/program/training/public_training.hpp"
 #include "jobs/program/training/trained_records.hpp"
@@ -96,6 +98,19 @@ Guarantee claim_of(const Settings& settings) {
     return claim;
 }
 
+/// No budget, and the names of the records: a ledger that knows them refuses what starts from the model.
+nlohmann::json cost_of_public_records(const PretrainRequest& request, const Settings& settings,
+                                      const DatasetReader& reader) {
+    std::vector<std::string> records = pretraining_records(settings);
+    records.push_back(digest_of_records(reader));
+    if (!request.validation.records.empty())
+        records.push_back(digest_of_records(DatasetReader(request.validation.records)));
+    return {{"epsilon", 0},
+            {"delta", 0},
+            {"mechanism", pretrained_mechanism},
+            {"parameters", {{"records", records}}}};
+}
+
 void print(const Context& context, const PretrainRequest& request, const Model& model,
            const std::string& digest, const Pretraining& result) {
     nlohmann::json object = {{"model", digest},
@@ -143,7 +158,7 @@ void pretrain(const Context& context, const PretrainRequest& request) {
                       "holdfast",
                       version(),
                       claim_of(settings).to_json(),
-                      nullptr,
+                      cost_of_public_records(request, settings, reader),
                       features,
                       public_schema(kept_schema(reader.info().schema, reader.info().path))};
     print(context, request, model, write_model(request.out, model), result);

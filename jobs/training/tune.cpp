@@ -17,6 +17,7 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/ranks.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -253,7 +254,10 @@ void Trials::pay(const DatasetReader& trained) {
     const HeldPersons held = held_persons(reader, ledger, request_.ledger);
     const DatasetIdentity own = identify_of_population(trained);
     const DatasetInfo& info = trained.info();
-    const Payee payee{own.digest, info.path, {}, selection_.relation, request_.ledger, info.measured};
+    Payee payee{own.digest, info.path, {}, selection_.relation, request_.ledger, info.measured};
+    for (const Configuration& each : selection_.settings)
+        for (std::string& records : pretraining_records(each.settings))
+            payee.pretrained.push_back(std::move(records));
     check_payer(ledger, payee);
     for (const std::string& population : {own.population, held.population}) {
         if (!ledger.account(population)->budget.gaussian) continue;
@@ -427,10 +431,10 @@ void print(const Context& context, const TuneRequest& request, const Selection& 
         {"cost", {{"epsilon", shown(selection.epsilon)}, {"delta", shown(selection.delta)}}},
         {"law", selection.law.name()},
         {"mean_runs", selection.law.mean()}};
-    const std::string cost =
-        printed("cost epsilon %g, delta %g, of those trained on and of those held out (%s law, mean %lld)\n",
-                shown(selection.epsilon), shown(selection.delta), selection.law.name(),
-                static_cast<long long>(selection.law.mean()));
+    const std::string cost = "cost epsilon " + round_up_text(shown(selection.epsilon)) + ", delta " +
+                             round_up_text(shown(selection.delta)) +
+                             printed(", of those trained on and of those held out (%s law, mean %lld)\n",
+                                     selection.law.name(), static_cast<long long>(selection.law.mean()));
     if (!best)
         return context.print(object, std::string("no training was drawn, which a Poisson law does now and "
                                                  "then: nothing is chosen, and all is paid for\n") +

@@ -197,8 +197,8 @@ Guarantee claim_about_labels(const RecordClaim& basis, const Guarantee& drawn, b
     claim.require(queries_condition);
     if (queries_said)
         claim.require(
-            "the owner is right that the queries are public: they come from the file, or bear the "
-            "population, of the private records");
+            "the owner is right that the queries are public: they may come from the file, bear the "
+            "population or have the features of private records");
     return claim;
 }
 

@@ -22,7 +22,7 @@ pretrain --set network.initial=best.h5 --set training.epochs=1 --out further.h5 
 grep -q 'the model that network.initial names was made without the private records' further.json || fail "what it starts from is no condition: $(cat further.json)"
 
 # 2. The model is that of so many steps; the same bytes again.
-pretrain --set "training.epochs=$(($(field best.json steps) / 2))" --out again.h5 > /dev/null || fail "does not pretrain again"
+pretrain --validation public.h5:test --set "training.epochs=$(($(field best.json steps) / 2))" --out again.h5 > /dev/null || fail "does not pretrain again"
 cmp -s best.h5 again.h5 || fail "the best step is not the training of so many steps"
 "$holdfast" predict --quiet --model best.h5 --queries public.h5:test --accuracy > accuracy.txt || fail "does not predict"
 grep -q "^accuracy $(printf %.4f "$(field best.json validation_accuracy)") of 400" accuracy.txt || fail "predict finds $(cat accuracy.txt)"
@@ -53,4 +53,19 @@ printf 'id,a,y\n1,2,0\n2,3,1\n' > narrow.csv
 "$holdfast" import narrow.csv --quiet --label y --id id --scale '*=0:5' --expected-records 2 --population narrow --out narrow.h5 > /dev/null || fail "no narrow records"
 refused 3 '1 features' train --out none --validation narrow.h5:train
 [ ! -e none.h5 ] && [ ! -e none ] || fail "a refusal left something behind"
+
+# 5. A model of records that the ledger knows is no public model, nor is one that starts from it, or is stopped by them.
+"$holdfast" account --quiet --ledger ledger.db --data private.h5 --budget 5 --budget-delta 1e-4 > /dev/null || fail "no account"
+short() { "$holdfast" pretrain --quiet --set "network.hidden=[16]" --set training.epochs=1 "$@" > /dev/null || fail "does not pretrain: $*"; }
+short --data private.h5 --out leaked.h5
+short --data public.h5 --set network.initial=leaked.h5 --out carried.h5
+short --data public.h5 --validation private.h5:train --out stopped.h5
+noisy() { "$holdfast" train --quiet --data private.h5 --ledger ledger.db --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=1 --set "network.hidden=[16]" --set training.epochs=1 "$@"; }
+for model in leaked carried stopped; do
+    refused 2 "was trained on records of population 'private'" noisy --set network.initial=$model.h5 --out none
+    [ ! -e none/manifest.json ] || fail "trained from $model.h5"
+done
+refused 2 "was trained on records of population 'private'" noisy --set features.map=prefix --set features.prefix=leaked.h5 --out none
+"$holdfast" account --quiet --ledger ledger.db --population private --json | grep -q '"spent_epsilon":0' || fail "a refusal was charged"
+noisy --set network.initial=best.h5 --out public-start > /dev/null || fail "a public model is refused"
 ((failures == 0)) && echo "pretrained as documented"

@@ -43,6 +43,14 @@ grep -q '"status":"proved"' student.json && grep -q '"labels":200' student.json 
 "$holdfast" predict --quiet --model model.h5 --queries fresh.h5:train --accuracy > accuracy.txt || fail "does not predict"
 grep -q "^accuracy $(printf %.4f "$(field student.json accuracy)") of 500" accuracy.txt || fail "predict finds $(cat accuracy.txt)"
 
+# People of the ledger are no public queries, nor what a student is measured on.
+for private in train.csv train.h5:train; do
+    student --queries $private --out private.h5 > out.txt 2> err.txt
+    [ $? = 2 ] && [ ! -e private.h5 ] && grep -q 'ids of people of this ledger' err.txt || fail "a student of $private: $(cat out.txt err.txt)"
+done
+student --queries public.h5:train --out private.h5 --public-test train.h5:train > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -e private.h5 ] && grep -q 'ids of people of this ledger' err.txt || fail "accuracy on private records: $(cat out.txt err.txt)"
+
 # 3. The queries' own labels are nothing to it; nor are ranks, nor a second time.
 student --queries flipped.h5:train --out same.h5 > /dev/null || fail "no student of queries with other labels"
 cmp -s model.h5 same.h5 || fail "the labels of the queries' file were read"

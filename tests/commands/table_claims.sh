@@ -82,7 +82,23 @@ grep -q 'nobody times the answers' said.txt || fail "the statement does not say 
 cp given.h5 moved.h5
 ask --queries moved.h5 --epsilon 0.1 > out.txt 2> err.txt
 [[ $? == 2 ]] && grep -q "population 'given'" err.txt || fail "the population's own people: $(cat out.txt err.txt)"
-ask --queries found.h5 --epsilon 0.1 > out.txt 2> err.txt || fail "other people's queries: $(cat err.txt)"
+# Other people, who happen to be alike (x has nine values): their owner says so.
+ask --queries found.h5 --epsilon 0.1 > out.txt 2> err.txt
+[[ $? == 2 && ! -s out.txt ]] && grep -q 'features of records.*owner of the ledger alone' err.txt || fail "alike, and not said: $(cat out.txt err.txt)"
+ask --queries found.h5 --queries-are-public --epsilon 0.1 > out.txt 2> err.txt || fail "other people's queries: $(cat err.txt)"
+# People of the ledger, through every door: their ids name them, whatever is said; without ids, their features.
+cut -d, -f2 given.csv > bare.csv
+ledger_before=$(sha256sum < answers.db)
+for said in '' --queries-are-public; do
+    for way in '--epsilon 0.1' '--aggregate certified:0.9 --epsilon 0.1' '--total-epsilon 1 --total-delta 1e-6'; do
+        for queries in given.csv given.h5:train found.h5:train bare.csv; do
+            [[ $queries == given.h5:train && -z $said ]] && continue  # refused by its name, above
+            "$holdfast" release --run stated-boxes --ledger answers.db --quiet --queries $queries $said $way > out.txt 2> err.txt
+            [[ $? == 2 && ! -s out.txt ]] && grep -q 'owner of the ledger alone' err.txt || fail "people of the ledger by $queries ($said $way): $(cat out.txt err.txt)"
+        done
+    done
+done
+[[ $ledger_before == "$(sha256sum < answers.db)" ]] || fail "a refusal changed the ledger"
 # The owner asks which of them are people of the ledger.
 "$holdfast" account --ledger answers.db --queries given.h5:train --json --quiet | python3 -c 'import json, sys; found = json.load(sys.stdin); sys.exit(len(found["known"]) != found["queries"])' || fail "people of the ledger are not known"
 "$holdfast" account --ledger answers.db --queries whole.h5 > out.txt 2> err.txt

@@ -28,20 +28,9 @@ class Identifier {
 };
 
 void Identifier::add(const Records& records) {
-    const std::vector<double> no_label(contents_together, 0);
-    const std::size_t first = found_.contents.size(), columns = records.features.columns();
+    const std::vector<std::uint64_t> contents = hash_contents(records);
     digest_.add(records);
-    found_.contents.resize(first + records.size());
-    std::vector<double> features;
-#pragma omp parallel for schedule(static) firstprivate(features) if (records.size() >= rows_worth_threads)
-    for (std::size_t row = 0; row < records.size(); row += contents_together) {
-        const std::size_t some = std::min(contents_together, records.size() - row);
-        features.clear();
-        for (std::size_t i = row; i < row + some; ++i)
-            for (std::size_t column = 0; column < columns; ++column)
-                features.push_back(records.features.at(i, column));
-        ids_of_contents(features, no_label, std::span(found_.contents).subspan(first + row, some));
-    }
+    found_.contents.insert(found_.contents.end(), contents.begin(), contents.end());
     found_.ids.insert(found_.ids.end(), records.ids.begin(), records.ids.end());
 }
 
@@ -59,6 +48,23 @@ DatasetIdentity Identifier::identity(const PublicFacts& facts) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> hash_contents(const Records& records) {
+    const std::vector<double> no_label(contents_together, 0);
+    const std::size_t columns = records.features.columns();
+    std::vector<std::uint64_t> contents(records.size());
+    std::vector<double> features;
+#pragma omp parallel for schedule(static) firstprivate(features) if (records.size() >= rows_worth_threads)
+    for (std::size_t row = 0; row < records.size(); row += contents_together) {
+        const std::size_t some = std::min(contents_together, records.size() - row);
+        features.clear();
+        for (std::size_t i = row; i < row + some; ++i)
+            for (std::size_t column = 0; column < columns; ++column)
+                features.push_back(records.features.at(i, column));
+        ids_of_contents(features, no_label, std::span(contents).subspan(row, some));
+    }
+    return contents;
+}
 
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
     return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),

@@ -23,6 +23,9 @@ struct DatasetIdentity {
     std::vector<std::uint64_t> contents;  ///< a hash of each record's features, in their order
 };
 
+/// A hash of the features of each record, in their order.
+std::vector<std::uint64_t> hash_contents(const Records& records);
+
 /// What a manifest keeps of the dataset that a run was trained on. digest: of its records, "" unless kept.
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest);
 

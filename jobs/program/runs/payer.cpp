@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 #include "kernels/base/error.hpp"
+#include "models/nets/model_file.hpp"
+#include "models/nets/public_model.hpp"
 #include "models/privacy/measure/constants.hpp"
 #include "models/privacy/measure/drawn_labels.hpp"
 
@@ -17,7 +21,65 @@ bool sold(const std::vector<LedgerPayment>& payments, const std::string& measure
     });
 }
 
+void add_records(const nlohmann::json& cost, std::vector<std::string>& digests) {
+    if (!cost.is_object() || cost["mechanism"] != pretrained_mechanism) return;
+    for (const nlohmann::json& digest : cost["parameters"].value("records", nlohmann::json::array()))
+        if (digest.is_string()) digests.push_back(digest);
+}
+
+Error private_queries(const std::string& message, const std::string& hint, const std::string& name) {
+    return Error(ExitCode::usage, message + ": nothing was charged",
+                 hint + ". This message is for the owner of the ledger alone", name);
+}
+
 }  // namespace
+
+std::vector<std::string> pretraining_records(const Settings& settings) {
+    std::vector<std::string> digests;
+    if (names_model(settings.network.initial))
+        add_records(read_model(settings.network.initial).model.cost, digests);
+    if (settings.features.map == FeatureSettings::Map::prefix)
+        add_records(read_model(settings.features.prefix).model.cost, digests);
+    return digests;
+}
+
+void refuse_private_models(const Ledger& ledger, const std::vector<std::string>& records,
+                           const std::string& path) {
+    for (const std::string& digest : records) {
+        if (const auto known = ledger.population_of(digest))
+            throw Error(ExitCode::usage,
+                        "a model that network.initial or features.prefix names was trained on records of "
+                        "population '" +
+                            *known + "', whose account is in this ledger: nothing was charged",
+                        "name a model of public records", path);
+    }
+}
+
+void refuse_known_people(const Ledger& ledger, const PublicQueries& queries) {
+    const std::vector<std::uint64_t> contents = hash_contents(queries.records);
+    const IdKind kind = queries.given_ids ? IdKind::given : IdKind::row_number;
+    const KnownRecords known = ledger.known_records(
+        queries.given_ids ? std::span(queries.records.ids) : std::span<const std::uint64_t>(),
+        {name_of(kind), contents, false});
+    const std::string all = " of the " + std::to_string(contents.size()) + " queries have ";
+    if (!known.by_id.empty())
+        throw private_queries(std::to_string(known.by_id.size()) + all +
+                                  "ids of people of this ledger, and no budget covers answers about them",
+                              "take them out: holdfast account --queries lists them", queries.name);
+    if (known.by_features.empty()) return;
+    const std::string alike =
+        std::to_string(known.by_features.size()) + all + "the very features of records of this ledger";
+    if (!queries.said)
+        throw private_queries(alike,
+                              "take them out; if they are other people who happen to be alike, say so with "
+                              "--queries-are-public",
+                              queries.name);
+    const bool compared = queries.given_ids && known.uncompared.empty();
+    if (compared || 2 * known.by_features.size() <= contents.size()) return;
+    throw private_queries(alike + ", and their ids cannot be compared",
+                          "give queries the same kind of ids as the private records (holdfast import --id)",
+                          queries.name);
+}
 
 std::string held_population(const std::string& population) {
     return population + ".held";
@@ -60,6 +122,7 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
             "charged",
             "name the ledger that holdfast measure charged, or measure the table again by this one",
             payee.ledger);
+    refuse_private_models(ledger, payee.pretrained, payee.ledger);
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;
     if (counted == label_relation)

@@ -186,7 +186,8 @@ PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, 
                       run.manifest.public_records,
                       name_of(run.settings.certificate.relation),
                       ledger,
-                      run.manifest.dataset.measured};
+                      run.manifest.dataset.measured,
+                      pretraining_records(run.settings)};
     std::vector<std::int64_t> parameters = parameters_of(run);  // what cannot be read costs nothing
     if (!is_kept(copy.kept())) {
         if (is_kept(out))

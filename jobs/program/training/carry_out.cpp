@@ -303,7 +303,9 @@ std::optional<RunKey> key_of(const Started& job, bool finished) {
     if (const auto& paid = job.request.paid)
         return RunKey{paid->key.derived("run", job.whose), paid->payment};
     if (!job.settled.kind.secret || finished) return std::nullopt;
-    return paid_run_key(job.context, job.run, job.store, job.settled.payment, job.payee());
+    Payee payee = job.payee();
+    payee.pretrained = pretraining_records(job.settled.settings);
+    return paid_run_key(job.context, job.run, job.store, job.settled.payment, payee);
 }
 
 RunManifest manifest_of_run(const Started& job, const Training& training, const std::optional<RunKey>& key) {
