@@ -59,6 +59,8 @@ std::vector<std::size_t> columns_of_inputs(const FeatureMap& features) {
         throw Error(ExitCode::usage, "the run's features are each made of several columns",
                     "train with features.map = \"none\", or \"bins\" without pairs", "features.map");
     for (std::size_t column = 0; column < features.columns(); ++column)
+        if (bins->has_trend(column)) columns.push_back(column);
+    for (std::size_t column = 0; column < features.columns(); ++column)
         columns.insert(columns.end(), bins->edges[column].size() + 1, column);
     return columns;
 }

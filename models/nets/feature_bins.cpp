@@ -11,6 +11,15 @@ bool ascends(const std::vector<double>& edges) {
     return std::all_of(edges.begin(), edges.end(), finite) && std::is_sorted(edges.begin(), edges.end());
 }
 
+/// Where a column's values lie: the edge in the middle, and half the distance between the edges that have a
+/// sixth of all edges beyond them.
+struct Location {
+    explicit Location(const std::vector<double>& edges)
+        : middle(edges[edges.size() / 2]),
+          spread((edges[edges.size() - 1 - edges.size() / 6] - edges[edges.size() / 6]) / 2) {}
+    double middle, spread;
+};
+
 }  // namespace
 
 std::string FeatureBins::problem() const {
@@ -25,15 +34,31 @@ std::string FeatureBins::problem() const {
     return "";
 }
 
-std::size_t FeatureBins::outputs() const {
+bool FeatureBins::has_trend(std::size_t column) const {
+    return trend && edges[column].size() >= least_trend_edges && Location(edges[column]).spread > 0;
+}
+
+std::size_t FeatureBins::trends() const {
     std::size_t count = 0;
+    for (std::size_t column = 0; column < edges.size(); ++column) count += has_trend(column) ? 1 : 0;
+    return count;
+}
+
+FeatureRange FeatureBins::entries() const {
+    if (trends() == 0) return {0, hot};
+    return {-trend_limit, std::max(hot, trend_limit)};
+}
+
+std::size_t FeatureBins::outputs() const {
+    std::size_t count = trends();
     for (const std::vector<double>& column : edges) count += column.size() + 1;
     for (const auto& [one, other] : pairs) count += (edges[one].size() + 1) * (edges[other].size() + 1);
     return count;
 }
 
 double FeatureBins::norm() const {
-    return hot * std::sqrt(static_cast<double>(edges.size() + pairs.size()));
+    return std::sqrt(hot * hot * static_cast<double>(edges.size() + pairs.size()) +
+                     trend_limit * trend_limit * static_cast<double>(trends()));
 }
 
 void FeatureBins::apply(const double* columns, double* entries) const {
@@ -43,6 +68,11 @@ void FeatureBins::apply(const double* columns, double* entries) const {
                                         ends.begin());
     };
     std::fill(entries, entries + outputs(), 0.0);
+    for (std::size_t column = 0; column < edges.size(); ++column) {
+        if (!has_trend(column)) continue;
+        const Location at(edges[column]);
+        *entries++ = std::clamp((columns[column] - at.middle) / at.spread, -trend_limit, trend_limit);
+    }
     for (std::size_t column = 0; column < edges.size(); ++column) {
         entries[bin(column)] = hot;
         entries += edges[column].size() + 1;

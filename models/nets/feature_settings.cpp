@@ -110,7 +110,7 @@ std::vector<std::vector<double>> edges_for(const FeatureSettings& settings, std:
 }
 
 FeatureBins bins_of(const FeatureSettings& settings, std::size_t columns, FeatureRange range) {
-    FeatureBins bins{edges_for(settings, columns, range), settings.hot};
+    FeatureBins bins{edges_for(settings, columns, range), settings.hot, {}, settings.trend};
     for (std::size_t i = 0; i + 1 < settings.pairs.size(); i += 2)
         bins.pairs.push_back(
             {static_cast<std::size_t>(settings.pairs[i]), static_cast<std::size_t>(settings.pairs[i + 1])});
@@ -256,6 +256,10 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
              "entry of the bin that a value lies in, all others are 0: a row of d columns has length "
              "hot sqrt(d) beside what is kept",
              &S::hot, at_least(1e-6)),
+        flag("trend",
+             "map bins: the standardised column precedes its bins, (x - m) / s cut to +-3, with m the middle "
+             "edge and s half the distance between outer edges",
+             &S::trend),
         option("pairs", "columns, counted from 0, whose bins are multiplied: [i, j, i, j, …]", &S::pairs,
                pairs_of),
         integer("frequencies",
@@ -290,10 +294,11 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
 
 void check(const FeatureSettings& settings) {
     using Map = FeatureSettings::Map;
-    const bool of_bins = !settings.pairs.empty() || !settings.edges.empty() || !settings.column_bins.empty();
+    const bool of_bins =
+        !settings.pairs.empty() || !settings.edges.empty() || !settings.column_bins.empty() || settings.trend;
     if (settings.map != Map::bins && of_bins)
         throw Error(ExitCode::usage,
-                    "features.pairs, features.edges and features.column_bins are of bins, and there are none",
+                    "features.pairs, edges, column_bins and trend belong to features.map = \"bins\"",
                     "set features.map = \"bins\"", "features.map");
     if (settings.map != Map::scattering &&
         !std::equal(settings.weights.begin(), settings.weights.end(), Scattering::usual_weights.begin(),

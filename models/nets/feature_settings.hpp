@@ -20,6 +20,7 @@ struct FeatureSettings {
     std::vector<std::vector<double>> edges;  ///< instead of both: of every column, or one list a column
     bool keep = true;
     double hot = 1.0;
+    bool trend = false;
     std::vector<std::int64_t> pairs;  ///< [i, j, i, j, …], columns counted from 0
     std::int64_t frequencies = 128;
     double bandwidth = 1.0;

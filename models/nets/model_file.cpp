@@ -40,7 +40,7 @@ json json_of(const InputTransform& input) {
 /// What version 2 knows: bins with the same edges for every column, and no limit of the norm.
 bool fits_version_2(const FeatureMap& features) {
     const auto* bins = std::get_if<FeatureBins>(&features.derived());
-    return bins != nullptr && features.norm_limit() == 0 &&
+    return bins != nullptr && !bins->trend && features.norm_limit() == 0 &&
            std::all_of(bins->edges.begin(), bins->edges.end(),
                        [&](const auto& column) { return column == bins->edges.front(); });
 }
@@ -99,6 +99,7 @@ json json_of(const FeatureBins& bins, int version) {
     json object = {{"hot", bins.hot}, {"pairs", bins.pairs}};
     if (version > 2) object["map"] = "bins";
     object["edges"] = version > 2 ? json(bins.edges) : json(bins.edges.front());
+    if (bins.trend) object["trend"] = true;
     return object;
 }
 json json_of(const FourierFeatures& fourier, int) {
@@ -503,7 +504,9 @@ FeatureMap features_in(const JsonFields& description, const Network& network, co
     if (columns == 0 || columns > FeatureMap::most_outputs)
         fields.wrong("columns", "from 1 to " + std::to_string(FeatureMap::most_outputs), columns);
     const double norm_limit = version > 2 ? finite(fields, "norm_limit") : 0;
-    const DerivedFeatures derived = derived_in(fields, version, columns, network.inputs(), file, most_values);
+    DerivedFeatures derived = derived_in(fields, version, columns, network.inputs(), file, most_values);
+    if (auto* bins = std::get_if<FeatureBins>(&derived); bins != nullptr && object.contains("trend"))
+        bins->trend = flag(fields, "trend");
     if (const std::string problem = FeatureMap::problem(columns, derived, keep, norm_limit); !problem.empty())
         throw "the features have " + problem;
     const FeatureMap map(columns, transform_in(fields.object("input"), "features.input."), derived, keep,

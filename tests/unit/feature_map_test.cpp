@@ -90,6 +90,21 @@ TEST(FeatureMap, KeepsColumnsAndMultipliesPairs) {
     EXPECT_EQ(rest.range, (FeatureRange{-2, 2}));
 }
 
+TEST(FeatureMap, StandardisesColumnsWithEnoughEdgesBeforeTheirBins) {
+    FeatureSettings settings = bins(2);
+    settings.edges = {{0.25, 0.5, 0.75}, {0.5}, {0.1, 0.2, 0.4, 0.5, 0.9, 0.95, 1}};
+    settings.trend = true;
+    settings.hot = 2;
+    const FeatureMap map = settings.make(3, unit_range);
+    // Middles .5 and .5; spreads (.75 - .25) / 2 and (.95 - .2) / 2. The column of one edge has bins alone.
+    EXPECT_THAT(mapped(map, {0.75, 1, 0.875}), ElementsAre(1, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0));
+    EXPECT_THAT(mapped(map, {0.25, 0, 0.125}), ElementsAre(-1, -1, 0, 2, 0, 0, 2, 0, 0, 2, 0, 0, 0, 0, 0, 0));
+    EXPECT_EQ(map.network_input().range, (FeatureRange{-3, 3}));
+    EXPECT_GE(map.norm_bound(), std::sqrt(3 * 4 + 2 * 9));
+    settings.edges = {{0.5, 0.5 + 1e-9, 0.5 + 2e-9}};
+    EXPECT_EQ(mapped(settings.make(1, unit_range), {1}).front(), 3) << "cut";
+}
+
 TEST(FeatureMap, IsAFunctionOfTheRecordAlone) {
     FeatureSettings settings = bins(7, true);
     settings.pairs = {0, 2, 2, 1};
@@ -527,7 +542,8 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
     EXPECT_THAT(refusal({on, "features.hot=0"}), HasSubstr("outside"));
     EXPECT_THAT(refusal({on, "features.keep=1"}), HasSubstr("true or false"));
     EXPECT_THAT(refusal({"features.map=bin"}), HasSubstr("not one of"));
-    EXPECT_THAT(refusal({"features.pairs=[0,1]"}), HasSubstr("there are none"));
+    EXPECT_THAT(refusal({"features.pairs=[0,1]"}), HasSubstr("belong to features.map"));
+    EXPECT_THAT(refusal({"features.trend=true"}), HasSubstr("belong to features.map"));
     EXPECT_THAT(refusal({"features.weights=[1,2,1,3]"}), HasSubstr("there is none"));
     EXPECT_THAT(refusal({on}, {-1e308, 1e308}), HasSubstr("finite"));
     EXPECT_EQ(refusal({on, "features.column_bins=[2,1,9]"}), "");
@@ -545,7 +561,7 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
     EXPECT_THAT(refusal({"features.prefix=a.h5"}), HasSubstr("is not used"));
     EXPECT_THAT(refusal({"features.norm_limit=-1"}), HasSubstr("outside"));
     EXPECT_THAT(refusal({"features.norm_limit=1e-7"}), HasSubstr("below 1e-6"));
-    EXPECT_THAT(refusal({"features.column_bins=[2,2,2]"}), HasSubstr("there are none"));
+    EXPECT_THAT(refusal({"features.column_bins=[2,2,2]"}), HasSubstr("belong to features.map"));
     EXPECT_THAT(refusal({"features.norm_limit=true"}), HasSubstr("wants a number"));
 }
 

@@ -279,6 +279,7 @@ std::vector<FeatureMap> maps_of_version_3() {
     return {FeatureMap(2, input, {}, true, 0.5),
             FeatureMap(2, input, FeatureBins{{{0.1, 0.7}, {}}, 0.5, {{1, 0}}}, false),
             FeatureMap(2, input, FeatureBins{{{0.1}, {0.1}}, 0.5}, true, 2),
+            FeatureMap(2, input, FeatureBins{{{0, 0.1, 0.4}, {0, 0.1, 0.4}}, 0.5, {}, true}, false),
             FeatureMap(2, input, FourierFeatures(2, {5, -6, 7, FourierFeatures::limit, 0, -9}), false, 0.5),
             FeatureMap(
                 2, input,

@@ -29,7 +29,8 @@ Sum sum_of(const Model& model) {
                     "network.hidden = [], features.map = \"none\" or \"bins\"",
                     "--model");
     // Rows of bins alone are all of one length, so that a limit of it scales all alike.
-    if (map.norm_limit() == 0 || (bins != nullptr && !map.keep())) return {map, model.network, false};
+    if (map.norm_limit() == 0 || (bins != nullptr && !map.keep() && bins->trends() == 0))
+        return {map, model.network, false};
     FeatureMap free(map.columns(), map.input(), map.derived(), map.keep());
     Network network(model.network.layers(), model.network.classes(), model.network.loss(),
                     free.network_input());
