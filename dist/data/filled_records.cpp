@@ -15,7 +15,7 @@ bool FilledRecords::next(RawRecord& record) {
     for (std::size_t column = 0; column < record.features.size(); ++column) {
         double& value = record.features[column];
         if (std::isfinite(value)) continue;
-        if (std::isnan(value) && std::isfinite(fills_[column])) {
+        if (std::isfinite(fills_[column])) {
             value = fills_[column];
             ++filled_;
             continue;
@@ -34,7 +34,8 @@ void FilledRecords::flaw(RawRecord& record, std::size_t column) {
                          place(info, record.position) + ", column '" + name + "' is " +
                              (missing ? "missing or NaN" : "infinite"),
                          missing ? "--missing zero or --missing " + name + "=VALUE fills it by a public rule"
-                                 : "features must be finite numbers: correct or leave out the record",
+                                 : "features must be finite numbers: correct or leave out the record; --missing " + name +
+                                       "=VALUE fills it by a public rule",
                          record.position);
 }
 

@@ -8,8 +8,8 @@
 
 namespace holdfast {
 
-/// Reads the records of a source with their missing values filled; counts them. A record with a value that
-/// cannot be is a problem of the source.
+/// Reads the records of a source with their missing values filled; counts them. An infinite value counts as
+/// missing. A missing value without a fill is a problem of the source.
 class FilledRecords {
   public:
     /// fills: [d], what a missing value of each feature counts as; NaN: it is an error.

@@ -55,31 +55,6 @@ struct Seen {
     bool unique() const { return missing == 0 && distinct.size() == cells && cells > 1; }
 };
 
-/// Into how many columns the character splits the header; 0: its quotes do not go together with it.
-std::size_t columns_by(CsvReader& reader) {
-    std::vector<std::string> header;
-    try {
-        return reader.next(header) ? header.size() : 0;
-    } catch (const Error&) {
-        return 0;  // as whoever reads on says of the likeliest
-    }
-}
-
-/// The character that splits the header into most columns.
-char likeliest_delimiter(const std::string& path) {
-    char best = ',';
-    std::size_t most = 0;
-    for (const char delimiter : {',', ';', '\t', '|'}) {
-        CsvReader reader(path, delimiter);
-        const std::size_t columns = columns_by(reader);
-        if (columns > most) {
-            most = columns;
-            best = delimiter;
-        }
-    }
-    return best;
-}
-
 /// The form that reads most of the columns that are numbers in any.
 std::size_t likeliest_numbers(const std::vector<Seen>& columns) {
     std::size_t best = 0, most = 0;
@@ -137,7 +112,7 @@ TableGuess guess_schema(const std::string& path, const std::string& label, bool 
                         const std::string& id, const std::vector<std::string>& drop, char delimiter) {
     TableGuess guess;
     Schema& schema = guess.schema;
-    schema.delimiter = delimiter != 0 ? delimiter : likeliest_delimiter(path);
+    schema.delimiter = delimiter != 0 ? delimiter : delimiter_of_header(path);
     schema_of_csv(path, {.delimiter = schema.delimiter,
                          .label = label,
                          .id = id,

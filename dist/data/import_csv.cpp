@@ -66,6 +66,15 @@ std::string remedy_for(const std::string& column, const std::string& cell) {
            " leaves it out, --missing-word WORD says that WORD is a missing cell";
 }
 
+/// Booleans as every program writes them.
+std::string normalised(const std::string& cell) {
+    std::string lower = cell;
+    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (lower == "true" || lower == "t") return "true";
+    if (lower == "false" || lower == "f") return "false";
+    return cell;
+}
+
 std::vector<std::string> header_of(CsvReader& reader, const std::string& path, char delimiter) {
     const auto fail = [&](const std::string& message, const std::string& hint) {
         return Error(ExitCode::input, message, hint, path);
@@ -85,6 +94,16 @@ std::vector<std::string> header_of(CsvReader& reader, const std::string& path, c
     if (twice != sorted.end())
         throw fail("two columns are named '" + *twice + "'", "give every column its own name");
     return header;
+}
+
+/// Into how many columns the character splits the header; 0: its quotes do not go together with it.
+std::size_t columns_by(CsvReader& reader) {
+    std::vector<std::string> header;
+    try {
+        return reader.next(header) ? header.size() : 0;
+    } catch (const Error&) {
+        return 0;  // as whoever reads on says of the likeliest
+    }
 }
 
 class CsvSource : public RecordSource {
@@ -117,6 +136,7 @@ class CsvSource : public RecordSource {
         reader_.rewind();
         problems = {};
         unlabelled = 0;
+        tolerated = {};
         rows_ = 0;
         reader_.next(cells_);  // the header
     }
@@ -124,7 +144,7 @@ class CsvSource : public RecordSource {
     bool next(RawRecord& record) override {
         do {
             if (!reader_.next(cells_)) {
-                if (rows_ == 0)
+                if (rows_ == 0 && unlabelled == 0)
                     fail(ExitCode::input, "has a header but no records",
                          "a dataset needs at least one record");
                 return false;
@@ -136,12 +156,15 @@ class CsvSource : public RecordSource {
         record.features.clear();
         record.flawed = false;
         if (cells_.size() != header_.size()) {
-            flaw(record, "cells",
+            refuse(record, "cells",
                  line() + " has " + std::to_string(cells_.size()) + " cells, the header has " +
                      std::to_string(header_.size()),
                  "quote cells that contain the delimiter, or name it with --delimiter");
-            record.features.resize(info_.feature_names.size(), 0);
-            return true;
+            if (record.flawed) {
+                record.features.resize(info_.feature_names.size(), 0);
+                return true;
+            }
+            cells_.resize(header_.size());
         }
         for (std::size_t i = 0; i < schema_.columns.size(); ++i)
             read_column(schema_.columns[i], cells_[places_[i]], record);
@@ -162,6 +185,13 @@ class CsvSource : public RecordSource {
         problems.add(kind, message, hint, record.position, sample);
     }
 
+    /// A cell that does not fit: of training it counts as missing, else it is a problem.
+    void refuse(RawRecord& record, const std::string& kind, const std::string& message,
+                const std::string& hint, const std::string& sample = "") {
+        if (use_ != CsvUse::training) return flaw(record, kind, message, hint, sample);
+        tolerated.add(kind, message, hint, record.position, sample);
+    }
+
     std::optional<std::size_t> place_of(const std::string& name) const {
         const auto found = std::find(header_.begin(), header_.end(), name);
         if (name.empty() || found == header_.end()) return std::nullopt;
@@ -175,10 +205,10 @@ class CsvSource : public RecordSource {
         };
         std::set<std::string> named{schema_.label, schema_.id};
         for (const Column& column : schema_.columns) {
-            named.insert(column.name);
-            const auto found = place_of(column.name);
+            named.insert(column.cell_column());
+            const auto found = place_of(column.cell_column());
             if (found) places_.push_back(*found);
-            if (!found) need(column.name);
+            if (!found) need(column.cell_column());
         }
         label_at_ = place_of(schema_.label);
         id_at_ = place_of(schema_.id);
@@ -202,14 +232,54 @@ class CsvSource : public RecordSource {
     bool lacks_label(const std::string& cell) const {
         return is_missing(cell) && !listed_at(schema_.classes, cell) && !listed_at(schema_.classes, "");
     }
+    /// Is the row no record, because its label is none of the stated ones?
     bool is_left_out() {
-        const bool out = use_ == CsvUse::labelled && label_at_ && cells_.size() == header_.size() &&
-                         lacks_label(cells_[*label_at_]);
+        const bool out = use_ == CsvUse::training && label_at_ && !is_labelled();
         unlabelled += out ? 1 : 0;
         return out;
     }
 
+    bool is_labelled() const {
+        if (*label_at_ >= cells_.size()) return false;
+        const std::string& cell = cells_[*label_at_];
+        if (schema_.regression) {
+            const auto target = number_of_cell(cell, schema_.decimal, schema_.thousands);
+            return !is_missing(cell) && target && std::isfinite(*target);
+        }
+        if (lacks_label(cell)) return false;
+        if (!schema_.classes.empty()) return is_missing(cell) || listed_at(schema_.classes, cell).has_value();
+        const auto label = whole_number(cell);
+        return label && (*label == 0 || *label == 1);
+    }
+
+    static std::optional<std::int64_t> whole_number(const std::string& cell) {
+        if (const auto value = number_in<std::int64_t>(cell)) return value;
+        const auto real = number_in<double>(cell);
+        if (!real || *real != std::floor(*real) || std::abs(*real) >= 1e15) return std::nullopt;
+        return static_cast<std::int64_t>(*real);
+    }
+
+    /// One of both parts of a column that has no type.
+    void read_part(const Column& column, const std::string& cell, RawRecord& record) {
+        const auto value = is_missing(cell) ? std::nullopt : number_of_undeclared(cell, schema_);
+        if (column.kind == Column::Kind::number)
+            record.features.push_back(value.value_or(column.missing.value_or(0)));
+        else
+            push_bucket(column, value ? bucket_of_numbers(column)
+                                      : id_of_text(is_missing(cell) ? "" : normalised(cell)) % column.buckets,
+                        record);
+    }
+
+    /// The place of a bucket among those that are counted apart: the last stands for all others.
+    static void push_bucket(const Column& column, std::size_t bucket, RawRecord& record) {
+        const std::size_t at = column.place_of_bucket(bucket);
+        if (column.integer) record.features.push_back(static_cast<double>(at));
+        for (std::size_t i = 0; !column.integer && i < column.values.size(); ++i)
+            record.features.push_back(i == at ? 1 : 0);
+    }
+
     void read_column(const Column& column, const std::string& cell, RawRecord& record) {
+        if (!column.reads.empty()) return read_part(column, cell, record);
         switch (column.kind) {
             case Column::Kind::number:
                 record.features.push_back(number(column.name, cell, record));
@@ -232,41 +302,37 @@ class CsvSource : public RecordSource {
             return;
         }
         if (column.buckets > 0) {
-            const std::size_t at = column.bucket_at(is_missing(cell) ? "" : cell);
-            if (column.integer) record.features.push_back(static_cast<double>(at));
-            for (std::size_t i = 0; !column.integer && i < column.values.size(); ++i)
-                record.features.push_back(i == at ? 1 : 0);
+            push_bucket(column, id_of_text(is_missing(cell) ? "" : cell) % column.buckets, record);
             return;
         }
         if (column.integer) {
-            const auto listed = listed_at(column.values, cell);
-            const bool gap = !listed && is_missing(cell);
-            record.features.push_back(
-                gap ? std::nan("") : static_cast<double>(category(column.name, column.values, cell, record)));
+            const bool gap = !listed_at(column.values, cell) && is_missing(cell);
+            const auto found = gap ? std::nullopt : category(column.name, column.values, cell, record);
+            record.features.push_back(found ? static_cast<double>(*found) : std::nan(""));
             return;
         }
-        const std::size_t index = category(column.name, column.values, cell, record);
-        for (std::size_t i = 0; i < column.values.size(); ++i) record.features.push_back(i == index ? 1 : 0);
+        const auto index = category(column.name, column.values, cell, record);
+        for (std::size_t i = 0; i < column.values.size(); ++i) record.features.push_back(index == i ? 1 : 0);
     }
 
     double number(const std::string& column, const std::string& cell, RawRecord& record) {
         if (is_missing(cell)) return std::nan("");
         if (const auto value = number_of_cell(cell, schema_.decimal, schema_.thousands)) return *value;
-        flaw(record, "number " + column, place(column) + ": '" + cell + "' is not a number",
+        refuse(record, "number " + column, place(column) + ": '" + cell + "' is not a number",
              column == schema_.label
                  ? "a regression learns numbers: name another --label, or leave out --regression"
                  : remedy_for(column, cell),
              cell);
-        return 0;
+        return std::nan("");
     }
 
     double date(const Column& column, const std::string& cell, RawRecord& record) {
         if (is_missing(cell)) return std::nan("");
         if (const auto days = days_of(cell, column.format)) return *days;
-        flaw(record, "date " + column.name,
+        refuse(record, "date " + column.name,
              place(column.name) + ": '" + cell + "' is no date of the form " + column.format,
              "--date " + column.name + "=FORMAT names another form, as %d.%m.%Y", cell);
-        return 0;
+        return std::nan("");
     }
 
     /// In the order in which they were found.
@@ -285,20 +351,20 @@ class CsvSource : public RecordSource {
         return static_cast<std::size_t>(found - values.begin());
     }
 
-    /// An empty value of the list stands for every missing cell.
-    std::size_t category(const std::string& column, const std::vector<std::string>& values,
+    /// An empty value of the list stands for every missing cell; nothing: no value does.
+    std::optional<std::size_t> category(const std::string& column, const std::vector<std::string>& values,
                          const std::string& cell, RawRecord& record) {
-        if (const auto found = listed_at(values, cell)) return *found;
+        if (const auto found = listed_at(values, cell)) return found;
         const bool gap = is_missing(cell);
-        if (const auto found = listed_at(values, ""); gap && found) return *found;
-        flaw(record, (gap ? "gap " : "value ") + column,
+        if (const auto found = listed_at(values, ""); gap && found) return found;
+        refuse(record, (gap ? "gap " : "value ") + column,
              place(column) +
                  (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
                       : ": '" + cell + "' is not in its public list of values"),
              gap ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
                  : std::string("add it to ") + (column == schema_.label ? "--classes" : "--categories"),
              cell);
-        return 0;
+        return std::nullopt;
     }
 
     void read_label(const std::string& cell, RawRecord& record) {
@@ -309,20 +375,15 @@ class CsvSource : public RecordSource {
         }
         if (lacks_label(cell)) {
             flaw(record, "no label", place(name) + ": the label is missing",
-                 "--labelled-only leaves such rows out");
+                 "without --missing error such rows are left out");
             return;
         }
         if (!schema_.classes.empty()) {
-            record.label = static_cast<std::int64_t>(category(name, schema_.classes, cell, record));
+            record.label = static_cast<std::int64_t>(category(name, schema_.classes, cell, record).value_or(0));
             return;
         }
-        if (const auto value = number_in<std::int64_t>(cell)) {
-            record.label = *value;
-            return;
-        }
-        const auto real = number_in<double>(cell);
-        if (real && *real == std::floor(*real) && std::abs(*real) < 1e15) {
-            record.label = static_cast<std::int64_t>(*real);
+        if (const auto label = whole_number(cell)) {
+            record.label = *label;
             return;
         }
         flaw(record, "label", place(name) + ": label '" + cell + "' is not an integer",
@@ -373,11 +434,40 @@ std::optional<double> number_of_cell(const std::string& cell, char decimal, char
     return number_in<double>(plain);
 }
 
+std::optional<double> number_of_undeclared(const std::string& cell, const Schema& schema) {
+    std::string plain = cell;
+    const bool comma_is_decimal = schema.delimiter == ';' || schema.delimiter == '\t';
+    if (comma_is_decimal && std::count(cell.begin(), cell.end(), ',') == 1 &&
+        cell.find('.') == std::string::npos)
+        std::replace(plain.begin(), plain.end(), ',', '.');
+    const bool stated = schema.decimal != '.' || schema.thousands != 0;
+    const auto value = stated ? number_of_cell(cell, schema.decimal, schema.thousands)
+                              : number_in<double>(plain);
+    if (value) return std::isfinite(*value) ? value : std::nullopt;
+    for (const char* format : {"%Y-%m-%d", "%d.%m.%Y"})
+        if (const auto days = days_of(cell, format)) return days;
+    return std::nullopt;
+}
+
 bool is_missing_cell(const std::string& cell) {
     std::string lower = cell;
     for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
     return lower.empty() || lower == "na" || lower == "n/a" || lower == "nan" || lower == "null" ||
            lower == "?";
+}
+
+char delimiter_of_header(const std::string& path) {
+    char best = ',';
+    std::size_t most = 0;
+    for (const char delimiter : {',', ';', '\t', '|'}) {
+        CsvReader reader(path, delimiter);
+        const std::size_t columns = columns_by(reader);
+        if (columns > most) {
+            most = columns;
+            best = delimiter;
+        }
+    }
+    return best;
 }
 
 Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
@@ -416,6 +506,9 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
         } else if (const auto format = options.dates.find(name); format != options.dates.end()) {
             column.kind = Column::Kind::date;
             column.format = format->second;
+        } else if (options.undeclared) {
+            for (Column& part : parts_of_undeclared(name)) schema.columns.push_back(std::move(part));
+            continue;
         }
         schema.columns.push_back(column);
     }

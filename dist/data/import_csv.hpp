@@ -29,6 +29,7 @@ struct CsvOptions {
     std::map<std::string, std::string> dates = {};  ///< format by column: "%d.%m.%Y"
     char decimal = '.', thousands = 0;              ///< in numbers; 0: no groups
     std::vector<std::string> missing_words = {};    ///< cells that are missing too
+    bool undeclared = false;  ///< columns of which nothing is said have no type, else they are numbers
 };
 
 /// The schema that such options make of this file: every column that is not label, id, dropped, a category or
@@ -37,9 +38,12 @@ struct CsvOptions {
 Schema schema_of_csv(const std::string& path, const CsvOptions& options);
 
 enum class CsvUse {
-    training,  ///< label and id must be there, where the schema names them
-    labelled,  ///< likewise, and rows whose label is missing are left out (RecordSource::unlabelled)
-    queries    ///< they are read where the file has them
+    /// Label and id must be there, where the schema names them. A cell that does not fit its column counts as
+    /// missing (RecordSource::tolerated), and a row whose label is none of the stated ones is no record
+    /// (RecordSource::unlabelled): each row is judged by itself.
+    training,
+    strict,  ///< likewise, and such cells and rows are problems
+    queries  ///< label and id are read where the file has them; other cells as strictly
 };
 
 /// A CSV file (RFC 4180: a header row, quotes, LF or CRLF; plain or gzip), read row by row, its columns by
@@ -47,8 +51,8 @@ enum class CsvUse {
 /// cell is missing if it is empty, one of NA, N/A, NaN, null, ? (whatever their case, spaces around ignored)
 /// or a word of the schema's. Ids: canonical decimal integers as they are, other text by BLAKE2b, 64 bits.
 /// Errors (ExitCode::input): empty file, header only, columns missing, unterminated quote. What is wrong with
-/// a row is in `problems`, and the row marked: ragged, text in a numeric column, unknown category or label
-/// value, missing label or id.
+/// a row is in `problems`, and the row marked: a missing id; where it is not read for training also too many or
+/// few cells, text in a numeric column, an unknown category or label value, a missing label.
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema,
                                        CsvUse use = CsvUse::training);
 /// Of schema_of_csv().
@@ -57,6 +61,11 @@ std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions
 
 /// What a cell says when it is missing, beside the words of a schema.
 bool is_missing_cell(const std::string& cell);
+/// The number of a cell whose column has no type: a number, or a date by %Y-%m-%d or %d.%m.%Y in days since
+/// 1970-01-01. In a table with ; or tabs between its cells one comma is a decimal comma too. Nothing: it is text.
+std::optional<double> number_of_undeclared(const std::string& cell, const Schema& schema);
+/// The character that splits the header line, which is public, into most columns.
+char delimiter_of_header(const std::string& path);
 std::string trimmed_cell(const std::string& cell);
 /// The number that a whole cell is, written so; thousands 0: without groups. Nothing: it is none.
 std::optional<double> number_of_cell(const std::string& cell, char decimal, char thousands);

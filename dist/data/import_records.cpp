@@ -45,18 +45,35 @@ std::vector<double> fills_of(const SourceInfo& info, const MissingRule& rule) {
     return fills;
 }
 
+/// What every missing value counts as: as stated, else the middle of its range, of values that keep their scale
+/// 0. NaN: it is refused.
+std::vector<double> fills_within(const SourceInfo& info, const MissingRule& rule,
+                                 const std::vector<Range>& ranges) {
+    std::vector<double> fills = fills_of(info, rule);
+    if (rule.refused) return fills;
+    for (std::size_t column = 0; column < fills.size(); ++column) {
+        const bool ranged = column < ranges.size() && is_known(ranges[column]);
+        if (std::isnan(fills[column]))
+            fills[column] = ranged ? (ranges[column].lowest + ranges[column].highest) / 2 : 0;
+    }
+    return fills;
+}
+
 /// What an encoding fixes stays: a flag is 0 or 1 whatever is found.
 std::vector<Range> ranges_of_data(const std::vector<NamedSource>& sources, const MissingRule& rule) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::vector<Range> ranges(sources[0].source->info().feature_names.size(), Range{infinity, -infinity});
     RawRecord record;
     for (const NamedSource& named : sources) {
-        FilledRecords records(*named.source, fills_of(named.source->info(), rule));
-        while (records.next(record)) {
+        const std::vector<double> fills = fills_of(named.source->info(), rule);
+        while (named.source->next(record)) {
             if (record.flawed) continue;
             for (std::size_t column = 0; column < ranges.size(); ++column) {
-                ranges[column].lowest = std::min(ranges[column].lowest, record.features[column]);
-                ranges[column].highest = std::max(ranges[column].highest, record.features[column]);
+                const double value =
+                    std::isfinite(record.features[column]) ? record.features[column] : fills[column];
+                if (std::isnan(value)) continue;
+                ranges[column].lowest = std::min(ranges[column].lowest, value);
+                ranges[column].highest = std::max(ranges[column].highest, value);
             }
         }
         named.source->problems.raise(named.source->info().path);
@@ -66,6 +83,7 @@ std::vector<Range> ranges_of_data(const std::vector<NamedSource>& sources, const
     for (std::size_t column = 0; column < ranges.size(); ++column) {
         const bool fixed = info.table && is_known(info.known_ranges[column]);
         if (fixed) ranges[column] = info.known_ranges[column];
+        if (!std::isfinite(ranges[column].lowest)) ranges[column] = {0, 1};  // no cell is a number
         if (!is_known(ranges[column])) ranges[column].highest = ranges[column].lowest + 1;  // constant: 0
     }
     return ranges;
@@ -341,8 +359,7 @@ void check_answer(RecordSource& source, RawRecord& record) {
             "target",
             place(info, record.position) + " has a target that is " +
                 (std::isnan(record.target) ? "missing or NaN" : "infinite"),
-            "a regression learns finite numbers: correct or leave out the record; --labelled-only leaves "
-            "out rows of a CSV file whose target is missing",
+            "a regression learns finite numbers: correct or leave out the record",
             record.position);
     }
     if (info.has_labels && (record.label < 0 || record.label >= most_classes)) {
@@ -560,8 +577,12 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     RawRecord record;
     for (std::size_t index = 0; index < sources.size(); ++index) {
         FilledRecords records(*sources[index].source,
-                              fills_of(sources[index].source->info(), options.missing));
+                              fills_within(sources[index].source->info(), options.missing, ranges));
         while (records.next(record)) {
+            if (options.classes > 0 && info.has_labels && (record.label < 0 || record.label >= options.classes)) {
+                ++sources[index].source->unlabelled;
+                continue;
+            }
             check_answer(*sources[index].source, record);
             if (record.flawed) continue;
             const auto label = static_cast<std::int32_t>(record.label);
@@ -585,12 +606,24 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         summary.unlabelled += sources[index].source->unlabelled;
     }
     Problems problems;
-    for (const NamedSource& named : sources) problems.take(named.source->problems);
+    Problems tolerated;
+    for (const NamedSource& named : sources) {
+        problems.take(named.source->problems);
+        tolerated.take(named.source->tolerated);
+    }
+    summary.tolerated = tolerated.told();
     problems.raise(info.path);
     if (options.persons) require_one_file_each(sightings, sources);
     splits.finish();
     for (const NamedSource& named : sources) {
         if (summary.rows[named.split] > 0) continue;
+        if (named.source->unlabelled > 0)
+            throw Error(ExitCode::input,
+                        "has " + std::to_string(named.source->unlabelled) + " rows for split '" + named.split +
+                            "', and the label of none is one of the stated classes",
+                        "--classes 'a|b' names the label's values in their order (default: 0 and 1); "
+                        "--regression learns numbers",
+                        named.source->info().path);
         throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
                     "a dataset needs at least one record in each split", named.source->info().path);
     }

@@ -12,8 +12,10 @@
 
 namespace holdfast {
 
-/// What to do with a missing value: fail (the default), or put a public value in its place.
+/// What a missing or infinite value counts as: a public value. Where none is stated, the middle of the column's
+/// range, and 0 where it has none.
 struct MissingRule {
+    bool refused = false;                   ///< a problem in place of that
     bool zero = false;                      ///< 0, in the column's own units
     std::map<std::string, double> columns;  ///< this value for the column, in its own units
 };
@@ -22,6 +24,7 @@ struct ImportOptions {
     std::map<std::string, Range> ranges;  ///< public constants by column; "*" stands for every other column
     bool ranges_from_data = false;  ///< least and greatest value: marks the dataset Scaling::private_data
     MissingRule missing;
+    std::int64_t classes = 0;  ///< a row with a label beyond them is no record; 0: the source judges that
     std::optional<Range> target_range;  ///< public, of a regression's target
     double test_fraction = 0;           ///< of records, by keyed hash of the id
     std::uint64_t seed = 0;
@@ -53,7 +56,8 @@ struct ImportSummary {
     bool targets = false;                   ///< numbers in place of labels
     std::map<std::string, std::uint64_t> persons;  ///< by split, where an id is one
     std::uint64_t rows_left_out = 0;               ///< of persons of more rows than are kept
-    std::uint64_t unlabelled = 0;                  ///< rows left out for want of a label
+    std::uint64_t unlabelled = 0;        ///< rows left out: their label is none of the stated ones
+    std::vector<std::string> tolerated;  ///< cells that do not fit their column, for the owner alone
     std::string id_note;                           ///< where the ids come from, and what they cover
 };
 

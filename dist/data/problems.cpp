@@ -37,25 +37,37 @@ void Problems::take(const Problems& others) {
     }
 }
 
-void Problems::raise(const std::string& path) const {
-    if (kinds_.empty()) return;
+std::string Problems::text_of(const Kind& kind) {
+    if (kind.count == 1) return kind.message;
+    std::string text =
+        kind.message + " (and " + std::to_string(kind.count - 1) + " more like it, at " +
+        joined(kind.positions, ", ", [](std::uint64_t position) { return std::to_string(position); });
+    if (kind.samples.size() > 1)
+        text += "; among them " + joined(std::vector(kind.samples.begin() + 1, kind.samples.end()), ", ",
+                                         [](const std::string& cell) { return "'" + cell + "'"; });
+    return text + ")";
+}
+
+std::vector<const Problems::Kind*> Problems::in_order() const {
     std::vector<const Kind*> kinds;
     for (const auto& [name, kind] : kinds_) kinds.push_back(&kind);
     std::sort(kinds.begin(), kinds.end(), [](const Kind* a, const Kind* b) { return a->order < b->order; });
+    return kinds;
+}
+
+std::vector<std::string> Problems::told() const {
+    std::vector<std::string> lines;
+    for (const Kind* kind : in_order()) lines.push_back(text_of(*kind));
+    return lines;
+}
+
+void Problems::raise(const std::string& path) const {
+    if (kinds_.empty()) return;
+    const std::vector<const Kind*> kinds = in_order();
     std::string message, hints;
     for (std::size_t i = 0; i < std::min(kinds.size(), kinds_shown); ++i) {
         const Kind& kind = *kinds[i];
-        message += (i == 0 ? "" : "\n  ") + kind.message;
-        if (kind.count > 1) {
-            message +=
-                " (and " + std::to_string(kind.count - 1) + " more like it, at " +
-                joined(kind.positions, ", ", [](std::uint64_t position) { return std::to_string(position); });
-            if (kind.samples.size() > 1)
-                message +=
-                    "; among them " + joined(std::vector(kind.samples.begin() + 1, kind.samples.end()), ", ",
-                                             [](const std::string& cell) { return "'" + cell + "'"; });
-            message += ")";
-        }
+        message += (i == 0 ? "" : "\n  ") + text_of(kind);
         if (hints.find(kind.hint) == std::string::npos) hints += (hints.empty() ? "" : "\n  ") + kind.hint;
     }
     if (kinds.size() > kinds_shown)

@@ -14,6 +14,8 @@ class Problems {
     /// sample: the cell, where another of them tells more.
     void add(const std::string& kind, const std::string& message, const std::string& hint,
              std::uint64_t position, const std::string& sample = "");
+    /// One line for each kind: the first cell, how many more, and where the next of them are.
+    std::vector<std::string> told() const;
     bool any() const { return !kinds_.empty(); }
     void take(const Problems& others);
     /// Error (ExitCode::input) with all of them, if there are any.
@@ -27,6 +29,8 @@ class Problems {
         std::vector<std::string> samples;      ///< a few others
         std::size_t order = 0;                 ///< of its first
     };
+    static std::string text_of(const Kind& kind);
+    std::vector<const Kind*> in_order() const;
     std::map<std::string, Kind> kinds_;
 };
 

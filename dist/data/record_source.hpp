@@ -55,7 +55,8 @@ class RecordSource {
     virtual void rewind() = 0;                 ///< back to the first record
 
     Problems problems;             ///< of what was read; its reader raises them, once it has seen the whole
-    std::uint64_t unlabelled = 0;  ///< rows left out for want of a label
+    Problems tolerated;            ///< cells that do not fit their column, and count as missing
+    std::uint64_t unlabelled = 0;  ///< rows left out: their label is none of the stated ones
 };
 
 }  // namespace holdfast

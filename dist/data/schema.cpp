@@ -47,6 +47,7 @@ json json_of(const Column& column) {
         object["range"] = json_of(column.range);
     }
     if (column.kind == Column::Kind::date) object["format"] = column.format;
+    if (!column.reads.empty()) object["reads"] = column.reads;
     if (!column.unit.empty()) object["unit"] = column.unit;
     if (column.missing) object["missing"] = *column.missing;
     return object;
@@ -107,7 +108,8 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
     if (!object.is_object()) throw "field \"column[" + std::to_string(index) + "]\" must be an object";
     require_only(
         object,
-        {"name", "type", "range", "values", "buckets", "named", "encoding", "format", "unit", "missing"},
+        {"name", "reads", "type", "range", "values", "buckets", "named", "encoding", "format", "unit",
+         "missing"},
         prefix);
     const JsonFields fields(object, prefix, false);
     Column column;
@@ -138,12 +140,24 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
         column.kind = Column::Kind::date;
         column.format = fields.find("format", false) ? fields.text("format") : iso_date;
     } else if (type != "number") {
-        fields.wrong("type", "number, date or category", type);
+        fields.wrong("type", "number, date, category or any", type);
     }
     if (column.kind != Column::Kind::category) column.range = range_of(fields, "range", column.format);
+    column.reads = fields.text("reads");
     column.unit = fields.text("unit");
     if (fields.find("missing", false)) column.missing = fields.number("missing");
     return column;
+}
+
+void take_column(Schema& schema, const json& object) {
+    if (!object.is_object() || object.value("type", json()) != "any") {
+        schema.columns.push_back(column_of(object, schema.columns.size(), schema.withheld));
+        return;
+    }
+    const std::string prefix = "column[" + std::to_string(schema.columns.size()) + "].";
+    require_only(object, {"name", "type"}, prefix);
+    for (Column& part : parts_of_undeclared(JsonFields(object, prefix, false).text("name", true)))
+        schema.columns.push_back(std::move(part));
 }
 
 PersonRule person_rule_of(const json& object) {
@@ -196,8 +210,7 @@ Schema parsed(const json& object) {
     Schema schema;
     schema.withheld = flag_of(fields, "withheld");
     schema.measured = flag_of(fields, "measured");
-    for (const json& column : fields.list("column"))
-        schema.columns.push_back(column_of(column, schema.columns.size(), schema.withheld));
+    for (const json& column : fields.list("column")) take_column(schema, column);
     if (schema.columns.empty()) throw std::string("field \"column\" lists no column");
     schema.label = fields.text("label");
     schema.classes = texts_of(fields, "classes");
@@ -236,14 +249,23 @@ Column unnamed_column(const std::string& name) {
     return {.name = name, .kind = Column::Kind::category, .integer = true, .named = true};
 }
 
+std::vector<Column> parts_of_undeclared(const std::string& name) {
+    Column text = hashed_column(name + " (text)");
+    text.reads = name;
+    return {{.name = name, .reads = name, .missing = 0.0}, text};
+}
+
+std::size_t bucket_of_numbers(const Column& text_part) {
+    return id_of_text("(a number)") % text_part.buckets;
+}
+
 std::string name_of_cell(const std::string& cell) {
     const bool ascii = std::all_of(cell.begin(), cell.end(), [](char c) { return (c & 0x80) == 0; });
     if (ascii) return cell;
     return json::parse(json(cell).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
-std::size_t Column::bucket_at(const std::string& cell) const {
-    const std::size_t bucket = id_of_text(cell) % buckets;
+std::size_t Column::place_of_bucket(std::size_t bucket) const {
     if (values.size() == buckets) return bucket;
     const auto found = std::find(values.begin(), values.end(), bucket_name(bucket));
     return std::min(static_cast<std::size_t>(found - values.begin()), values.size() - 1);
@@ -311,7 +333,8 @@ bool Schema::same_features(const Schema& other) const {
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
                                  one.values == two.values && one.integer == two.integer &&
-                                 one.buckets == two.buckets && one.named == two.named;
+                                 one.buckets == two.buckets && one.named == two.named &&
+                                 one.reads == two.reads;
                       });
 }
 

@@ -15,6 +15,9 @@ struct Column {
     enum class Kind { number, date, category };
 
     std::string name = {};
+    /// The table's column, where this is one of two parts of a column whose type nobody has stated: its number,
+    /// or the bucket of its text (parts_of_undeclared). Empty: the column of its name.
+    std::string reads = {};
     Kind kind = Kind::number;
     /// In the column's own units, of a date in days since 1970-01-01: mapped to [0, 1]. Unknown: stored as it
     /// is.
@@ -35,9 +38,10 @@ struct Column {
     std::optional<double> missing = {};  ///< what a missing number or date counts as; none: an error
 
     std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
+    const std::string& cell_column() const { return reads.empty() ? name : reads; }
     bool is_unnamed() const { return named && values.empty(); }
-    /// Where the cell stands in `values`, of a column with buckets.
-    std::size_t bucket_at(const std::string& cell) const;
+    /// Where the bucket stands in `values`, of a column with buckets.
+    std::size_t place_of_bucket(std::size_t bucket) const;
 };
 
 /// Buckets of a column of unknown values; the value of all that are not counted apart.
@@ -48,6 +52,11 @@ std::string bucket_name(std::size_t bucket);
 Column hashed_column(const std::string& name, std::size_t buckets = usual_buckets);
 /// One feature, the place of the cell among those that were found: likewise.
 Column unnamed_column(const std::string& name);
+/// A column of a table whose type nobody has stated: its number, and the bucket of its text. What a cell becomes
+/// depends on that cell alone (models/privacy/mathematics.md, undeclared columns).
+std::vector<Column> parts_of_undeclared(const std::string& name);
+/// The bucket that every number has in the text part.
+std::size_t bucket_of_numbers(const Column& text_part);
 /// What a cell of such a column is called, in UTF-8: other bytes are replaced.
 std::string name_of_cell(const std::string& cell);
 

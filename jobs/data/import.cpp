@@ -10,7 +10,10 @@
 //   train-labels-idx1-ubyte.gz --out mnist.h5 holdfast import other.h5 --out with_ids.h5 holdfast import
 //   houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
 
+#include <spdlog/logger.h>
 #include <toml++/toml.h>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -33,14 +36,14 @@ namespace holdfast {
 namespace {
 
 struct Options {
-    std::string input, test, out, format = "auto", delimiter = ",", encode = "onehot", source_scaling,
+    std::string input, test, out, format = "auto", delimiter, undeclared = "number", encode = "onehot", source_scaling,
                                   scale_file;
     std::string label, classes, id, schema;  // CSV columns
     std::string decimal = ".", thousands;    // CSV numbers
     std::vector<std::string> dates, missing_words;
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
-    bool no_labels = false, labelled_only = false, scale_from_data = false, id_from_content = false,
+    bool no_labels = false, scale_from_data = false, id_from_content = false,
          regression = false;
     std::string target_range;
     std::vector<std::string> drop, categories, missing, scale;
@@ -136,7 +139,10 @@ std::map<std::string, Range> read_scale_file(const std::string& path) {
 MissingRule parse_missing(const std::vector<std::string>& texts) {
     MissingRule rule;
     for (const std::string& text : texts) {
-        if (text == "error") continue;
+        if (text == "error") {
+            rule.refused = true;
+            continue;
+        }
         if (text == "zero") {
             rule.zero = true;
             continue;
@@ -166,7 +172,12 @@ CsvOptions csv_options(const Options& options) {
         fail("--label", "a CSV file needs its label column",
              "name it, or say --no-labels for queries; holdfast schema says what a table looks like");
     CsvOptions csv;
-    csv.delimiter = delimiter_named(options.delimiter, "--delimiter");
+    csv.delimiter = options.delimiter.empty() ? delimiter_of_header(options.input)
+                                              : delimiter_named(options.delimiter, "--delimiter");
+    csv.undeclared = options.undeclared == "any";
+    if (csv.undeclared && (!options.scale.empty() || !options.scale_file.empty() || options.scale_from_data))
+        fail("--undeclared", "columns without a type have no range, which holdfast measure finds",
+             "leave the ranges out, or --undeclared number");
     csv.decimal = delimiter_named(options.decimal, "--decimal");
     if (!options.thousands.empty()) csv.thousands = delimiter_named(options.thousands, "--thousands");
     if (csv.decimal == csv.thousands)
@@ -209,7 +220,8 @@ std::optional<Schema> schema_of(const Options& options) {
                                                  {"--categories", !options.categories.empty()},
                                                  {"--encode", options.encode != "onehot"},
                                                  {"--date", !options.dates.empty()},
-                                                 {"--delimiter", options.delimiter != ","},
+                                                 {"--delimiter", !options.delimiter.empty()},
+                                                 {"--undeclared", options.undeclared != "number"},
                                                  {"--decimal", options.decimal != "."},
                                                  {"--thousands", !options.thousands.empty()},
                                                  {"--missing-word", !options.missing_words.empty()},
@@ -233,10 +245,16 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
     if (format == "csv") {
-        const CsvUse use = options.no_labels       ? CsvUse::queries
-                           : options.labelled_only ? CsvUse::labelled
-                                                   : CsvUse::training;
-        return schema ? open_csv(path, *schema, use) : open_csv(path, csv_options(options), use);
+        const bool strict = std::find(options.missing.begin(), options.missing.end(), "error") !=
+                            options.missing.end();
+        const CsvUse use = options.no_labels ? CsvUse::queries : strict ? CsvUse::strict : CsvUse::training;
+        Schema read = schema ? *schema : schema_of_csv(path, csv_options(options));
+        // A person's rows have no mean of buckets: where they are summarised, text counts as missing.
+        if (!options.aggregate.empty() || (read.persons && read.persons->summarises()))
+            std::erase_if(read.columns, [](const Column& column) {
+                return !column.reads.empty() && column.kind == Column::Kind::category;
+            });
+        return open_csv(path, read, use);
     }
     if (labels.empty() && !options.no_labels) {
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
@@ -329,6 +347,8 @@ ImportOptions import_options(const Options& options, const std::optional<Schema>
              "keep --scale: only public ranges support a guarantee");
     }
     parsed.missing = parse_missing(options.missing);
+    if (!options.classes.empty() && format_of(options) != "csv")
+        parsed.classes = static_cast<std::int64_t>(cut_list(options.classes).size());
     if (!options.target_range.empty())
         parsed.target_range =
             parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
@@ -405,7 +425,8 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
         text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) +
                 ": " + std::to_string(summary.rows_left_out) + "\n";
     if (summary.unlabelled > 0)
-        text += "  rows left out, without a label: " + std::to_string(summary.unlabelled) + "\n";
+        text += "  rows left out, whose label is none of the stated ones: " + std::to_string(summary.unlabelled) +
+                "\n";
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -460,6 +481,11 @@ void run(const Options& options, const Context& context) {
         summary = import_records(sources, parsed, options.out);
     }
     context.world.barrier();
+    if (summary.unlabelled > 0)
+        context.log->warn("{}: {} rows were left out, whose label is none of the stated ones (--classes)",
+                          options.input, summary.unlabelled);
+    for (const std::string& line : summary.tolerated)
+        context.log->warn("{}: {}: counts as missing", options.input, line);
 
     // 4. What was read, and what the dataset states of itself.
     context.print(as_json(summary, options.out), as_text(summary, options.out));
@@ -472,7 +498,9 @@ void declare_columns(const Command& command, Options& options) {
                        "owner filled in, or a dataset or model (.h5) that was made by one");
     command.add_option("--label", options.label, "CSV: the label column");
     command.add_option("--classes", options.classes,
-                       "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
+                       "Public list of the label's values in order, a|b|c (CSV: default 0 and 1; arrays have "
+                       "their places, 0, 1, 2, …). A row with another label is no record: it is left out, "
+                       "and counted");
     command.add_flag("--regression", options.regression,
                      "Not IDX: the label column or array holds numbers, which a regression learns "
                      "(network.classes = 1)");
@@ -484,8 +512,6 @@ void declare_columns(const Command& command, Options& options) {
         "--id", options.id,
         "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
         "which no guarantee about a removed record holds)");
-    command.add_flag("--labelled-only", options.labelled_only,
-                     "CSV: rows whose label is missing are left out, and counted");
     command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
     command
         .add_option(
@@ -496,7 +522,15 @@ void declare_columns(const Command& command, Options& options) {
     command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
         .one_of({"onehot", "integer"})
         .show_default();
-    command.add_option("--delimiter", options.delimiter, "CSV: the character between cells, or tab")
+    command.add_option("--delimiter", options.delimiter,
+                       "CSV: the character between cells, or tab (default: the one that splits the header "
+                       "line into most columns)");
+    command
+        .add_option("--undeclared", options.undeclared,
+                    "CSV: what a column is of which no option says it: number, or any. Of any, each cell is a "
+                    "number, a date (2024-12-31, 31.12.2024) or hashed text by itself, and holdfast measure "
+                    "finds ranges and frequent buckets")
+        .one_of({"number", "any"})
         .show_default();
     command.add_option("--decimal", options.decimal, "CSV: the character before decimals").show_default();
     command.add_option("--thousands", options.thousands,
@@ -564,7 +598,9 @@ void declare_scaling(const Command& command, Options& options) {
     command
         .add_option(
             "--missing", options.missing,
-            "Missing values: error (default), zero, or COLUMN=VALUE (repeatable), in the column's own units")
+            "Missing values, in the column's own units: COLUMN=VALUE (repeatable), zero, or error, which also "
+            "refuses cells that do not fit their column and labels that are none of the classes (default: the "
+            "middle of the public range, 0 where there is none)")
         .one_at_a_time();
     command
         .add_option("--scale", options.scale,

@@ -186,6 +186,7 @@ nlohmann::json as_json(const Request& request, const Measured& measured, const C
         object["names_delta"] = shown(measured.names_delta);
         object["names_threshold"] = measured.law.names.persons();
     }
+    object["features"] = measured.constants.features();
     object["left_for_training"] = {{"epsilon", left.epsilon}, {"delta", left.delta}};
     return object;
 }
@@ -213,6 +214,10 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         if (!constants.columns[i]) continue;
         const std::string name =
             i < info.feature_names.size() ? info.feature_names[i] : "f" + std::to_string(i);
+        if (constants.columns[i]->dropped) {
+            text += "    " + name + ": nothing that is frequent, left out\n";
+            continue;
+        }
         if (const auto& buckets = constants.columns[i]->buckets) {
             text +=
                 "    " + name + ": " + std::to_string(buckets->size()) + " frequent buckets of hashed text\n";
@@ -241,7 +246,7 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
 
 std::string next_of(const Request& request, const DatasetInfo& info, const Measured& drawn, double persons,
                     const Left& left) {
-    return next_advice({static_cast<std::uint64_t>(persons), info.features, stated_classes(info),
+    return next_advice({static_cast<std::uint64_t>(persons), drawn.constants.features(), stated_classes(info),
                         left.epsilon, left.delta, request.out, request.ledger, drawn.constants.bins > 0});
 }
 

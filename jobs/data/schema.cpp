@@ -23,14 +23,20 @@ struct SchemaRequest {
 };
 
 constexpr const char* to_fill_in =
-    "# What the columns of a table mean. Whoever imports with this file says that all of it is public "
-    "knowledge.\n"
+    "# What the columns of a table mean: its types, values, classes and marks were found in private records.\n"
+    "# Check that all of it is public knowledge, then delete the line found = true: with it every guarantee "
+    "is only\n"
+    "# 'as published', and a published model does not tell what was found.\n"
     "#   range: of every number, in its own units, as the field's books have it and not as this table does.\n"
     "#          What lies outside counts as the nearer end. Empty ones must be filled in.\n"
     "#   values, classes: they were found in the table. Strike out, or add, until the list is one that "
     "anybody\n"
     "#          may know. An empty text among the values stands for a missing cell.\n"
-    "#   missing = VALUE in a column of numbers fills missing cells; without it they are errors.\n"
+    "#   missing = VALUE in a column of numbers is what missing cells count as; without it the middle of the "
+    "range.\n"
+    "#   type = \"any\": each cell is a number or hashed text by itself, without a range; holdfast measure finds "
+    "what is\n"
+    "#          frequent.\n"
     "#   type = \"drop\" leaves a column out.\n"
     "#   person = {} says that the id names persons; person = {aggregate = [\"last\", \"mean\"], order_by = "
     "\"day\"}\n"
@@ -73,12 +79,13 @@ std::string as_text(const TableGuess& guess, const SchemaRequest& request) {
         const bool open =
             column != schema.columns.end() && column->kind != Column::Kind::category && !request.from_data;
         text += "  '" + name + "': " + std::to_string(count) + " missing cells" +
-                (open ? ", errors until missing = VALUE stands under its name" : "") + "\n";
+                (open ? ", which count as the middle of its range, or as missing = VALUE says" : "") + "\n";
     }
     if (request.from_data)
         text += "  ranges, categories and classes are those of the records: found = true says so\n";
     else
-        text += "  to be filled in: the public range of every number\n";
+        text +=
+            "  to be filled in: the public range of every number; found = true goes once all of it is public\n";
     return text + next_command({"import", request.input, "--schema", request.out, "--out",
                                 request.out.substr(0, request.out.rfind('.')) + ".h5"});
 }
@@ -97,7 +104,7 @@ void run(const SchemaRequest& request, const Context& context) {
                                     delimiter_of(request.delimiter));
     if (!request.person.empty()) guess.schema.persons.emplace();
     fill_gaps(guess, request.from_data);
-    guess.schema.found = request.from_data;
+    guess.schema.found = true;
     write_file_atomically(request.out,
                           schema_template(guess.schema, request.from_data ? as_found : to_fill_in));
     context.print({{"path", request.out},

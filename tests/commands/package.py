@@ -150,14 +150,21 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     three = y + (age > 75)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = holdfast.PrivateClassifier(1).fit(X, three, ids=np.arange(count))
+        two = holdfast.PrivateClassifier(1).fit(X, three, ids=np.arange(count))
+        found = holdfast.PrivateClassifier(1).fit(X, three.astype(str), ids=np.arange(count))
+    assert two.guarantee_["status"] == "proved" and two.classes_.tolist() == [0, 1] and any("rows were left out" in str(one.message) for one in said), (two.guarantee_, said)
     assert found.guarantee_["status"] != "proved" and any("classes=" in str(one.message) for one in said), (found.guarantee_, said)
     stated = holdfast.PrivateClassifier(1, classes=[0, 1, 2]).fit(X, three, ids=np.arange(count))
     assert stated.guarantee_["status"] == "proved" and stated.predict_proba(X).shape == (count, 3), stated.guarantee_
-    # Text is hashed, by the type of its column alone.
+    # Text is hashed, each cell by itself; a declared category is text throughout.
+    class Category(list):
+        dtype = "category"
+
     towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
     hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))
     assert hashed.guarantee_["status"] == "proved" and hashed.score(towns, y) > 0.95, (hashed.guarantee_, hashed.score(towns, y))
+    assert np.array_equal(hashed.model_.labels(hashed.model_.table(towns)), hashed.predict(towns)), "read by itself, other answers"
+    towns = {**towns, "town": Category(towns["town"].tolist())}
     named = holdfast.PrivateClassifier(1, population="towns", text="names").fit(towns, y, ids=np.arange(count))
     assert named.guarantee_["status"] == "proved" and named.score(towns, y) > 0.95, (named.guarantee_, named.score(towns, y))
     assert named.schema_["column"][0]["values"] == ["Basel", "Chur", "Sion", "#other"], named.schema_["column"][0]
@@ -166,6 +173,32 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     schema = holdfast.Schema.from_public({"age": (0, 100), "amount": (0, 10000)}, classes=[0, 1], missing={"amount": 0})
     counted = holdfast.PrivateClassifier(1, schema=schema).fit(X, y, ids=np.arange(count))
     assert counted.guarantee_["status"] == "proved" and counted.score(X, y) > 0.8
+
+
+def test_one_more_record_shows_nowhere():
+    count = 3000
+    clean = {"age": list(range(20, 80)) * 50, "town": ["Chur", "Sion", "Bern"] * 1000}
+    y = [0, 1] * 1500
+    stated = holdfast.Schema.from_public({"age": (0, 100)}, {"town": ["Chur", "Sion", "Bern"]}, classes=[0, 1])
+
+    def parts(cells, label, schema):
+        table = {name: [*values, cell] for (name, values), cell in zip(clean.items(), cells)}
+        labels = np.array([*y, label], dtype=float)
+        model = holdfast.PrivateClassifier(20, schema=schema, expected_persons=count, features="columns").fit(table, labels, ids=np.arange(count + 1))
+        return model.guarantee_["status"], [(column["name"], column["type"], len(column.get("values", [])) > 1) for column in model.schema_["column"]]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rows that are left out
+        for schema in (None, stated):
+            wanted = parts((30, "Chur"), 1, schema)
+            assert wanted[0] == "proved" and len(wanted[1]) == 2, wanted
+            for cells, label in [(("unknown", "Chur"), 1), ((np.inf, "Chur"), 1), ((None, None), 0), ((30, "hamlet"), 1), ((30, 5), 1), ((30, "Chur"), 2), ((30, "NA"), np.nan)]:
+                assert parts(cells, label, schema) == wanted, (cells, label)
+    from holdfast import tables
+    assert tables.text_of("NA") == "'NA'" and tables.text_of(None) == tables.text_of(np.inf) == tables.text_of(np.nan) == "", "text NA is no missing cell"
+    assert tables.text_of(np.float32(0.1)) == tables.texts(np.array([0.1], np.float32))[0] and tables.text_of(7.0) == tables.text_of(7) == "7"
+    spaced = holdfast.PrivateClassifier(20, schema=stated, classes=["yes", " yes"], expected_persons=count).fit(clean, np.where(np.array(y) == 1, "yes", " yes"), ids=np.arange(count))
+    assert sorted(spaced.predict(clean).tolist())[0] in ("yes", " yes") and set(spaced.classes_) == {"yes", " yes"}, spaced.classes_
 
 
 def test_what_is_not_stated_is_said():
@@ -200,7 +233,7 @@ def test_nothing_is_charged_for_what_is_refused():
     refused(ValueError, "600 rows", model_of(ledger="other.ledger").fit, table, labels[:-1])
     refused(ValueError, "ids 5", holdfast.PrivateClassifier(1).fit, table, labels, ids=np.arange(5))
     refused(ValueError, "column 'customer'", model_of(ledger="other.ledger").fit, table, labels, ids=np.arange(600))
-    refused(ValueError, "1 labels are missing", model_of(ledger="other.ledger").fit, table, np.array([None, *labels[1:]], dtype=object))
+    refused(ValueError, "1 labels are missing", holdfast.PrivateClassifier(4, schema=PUBLIC).fit, table, np.array([None, *labels[1:]], dtype=object))
     for wrong in (5, {}):
         refused(ValueError, "schema: ", holdfast.PrivateClassifier(1, schema=wrong).fit, table, labels)
     refused(holdfast.UsageError, "--map", holdfast.PrivateClassifier(1, schema=PUBLIC, ids="customer", expected_persons=600, features="trees").fit, table, labels)

@@ -23,7 +23,7 @@ awk 'BEGIN { srand(7); printf "number"; for (j = 0; j < 30; ++j) printf ",m" j; 
         print "," ill } }
     function normal(  sum, k) { for (k = 0; k < 12; ++k) sum += rand(); return sum - 6 }' >patients.csv
 "$holdfast" schema patients.csv --label ill --id number --out patients.toml --quiet >/dev/null || fail "no template"
-sed -i 's/^range = \[\]/range = [0, 30]/' patients.toml
+sed -i '/^found/d; s/^range = \[\]/range = [0, 30]/' patients.toml
 # Every run has the locale of a user whose decimal mark is a comma; the program writes the same bytes under each.
 language=C
 for name in tr_TR de_DE; do
@@ -133,17 +133,16 @@ grep -q '^guarantee: proved$' result && grep -q -- '--records 4500' stated/log.t
 awk -F, 'NR == 1 { print "town," $0; next } { print ($5 ? "Basel" : NR % 3 ? "Chur" : "Sion") "," $0 }' ward.csv >towns.csv
 quickstart --csv towns.csv --label ill --id number --population towns --out towns || fail "text: $(tail -5 words)"
 grep -q '^guarantee: proved$' result || fail "hashed text is not proved: $(<result)"
-grep -q "must be public: .*'town=#'" words && grep -q 'a public hash is taken' words || fail "does not say that text is hashed"
 [[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.95 ]] || fail "the towns say it all: $(<result)"
 ! strings towns/model.h5 | grep -q Basel || fail "a town's name is published"
-# A table as a German bank writes it: its marks and dates are found, its classes are not, and nothing is charged meanwhile.
+# A table as a German bank writes it: its header says its marks, its cells are dates each by itself, and its classes are stated.
 awk -F, 'NR == 1 { print "Nummer;Beginn;Betrag;Ort;Ausfall"; next } { amount = sprintf("%.2f", NR * 1.25); sub(/\./, ",", amount)
     printf "%s;%02d.%02d.20%02d;%s;%s;%s\n", $2, 1 + NR % 28, 1 + NR % 12, NR % 20, amount, $1, $6 ? "ja" : "nein" }' towns.csv >bank.csv
 bank=(--csv bank.csv --label Ausfall --person Nummer --population bank --out bank)
 quickstart "${bank[@]}" && fail "classes that nobody stated"
-grep -q -- "--classes 'ja|nein'" words && [[ ! -e bank.ledger ]] || fail "does not say which classes: $(<words)"
+grep -q -- "--classes 'a|b' names the label's values" words && [[ ! -e bank.ledger ]] || fail "does not say which classes: $(<words)"
 quickstart "${bank[@]}" --classes 'nein|ja' || fail "a German table: $(tail -5 words)"
-grep -q '^guarantee: proved$' result && grep -q "'Beginn=%d.%m.%Y'" words || fail "a German table: $(cat words result)"
+grep -q '^guarantee: proved$' result || fail "a German table: $(cat words result)"
 [[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.9 ]] || fail "a German table, too few right: $(<result)"
 # Few for so many columns: their ranges are drawn for more of the budget. So few that nothing shows: said, and what is left.
 quickstart --csv patients.csv --label ill --id number --population some --ledger some.db --out some || fail "30 columns of 430 records: $(tail -5 words)"
@@ -167,11 +166,12 @@ grep -q '^guarantee: proved$' result || fail "convex, and not proved: $(<result)
 [[ $("$holdfast" account --ledger kinds.ledger --population kinds --json --quiet) == *'"spent_epsilon":1.0'* ]] || fail "convex cost something else"
 keeps kinds kinds 'have no epsilon 1 left' "${kinds[@]}" --out second-kinds
 
-# Labels beyond 0 and 1 are no number of classes that anybody may know: whoever is alone in the last one would show.
+# Rows with labels beyond 0 and 1 are no records, unless classes are stated: whoever is alone in the last one would show.
 sed '1!{ s/^a/0/; s/^b/1/; s/^c/2/ }' kinds.csv >numbered.csv
 numbered=(--csv numbered.csv --label kind --person number --population numbered --scale '*=0:10' --expected-records 135 --out numbered)
-quickstart "${numbered[@]}" && fail "classes that nobody stated"
-grep -q -- "--classes '0|1|2'" words && [[ ! -e numbered.ledger ]] || fail "does not say which classes: $(<words)"
+quickstart "${numbered[@]}" || fail "a third class that nobody stated: $(tail -5 words)"
+grep -q '^ATTENTION: .*numbered.csv: [0-9]* rows were left out, whose label is none of the stated ones (--classes)' words || fail "does not say what is left out: $(<words)"
+grep -q '^classes = 2' numbered/advised.toml || fail "a class that nobody stated is counted"
 # Stated, they are as many as that, whoever is there.
 { head -n 1 numbered.csv && grep '^[01],' numbered.csv; } >two.csv
 quickstart "${numbered[@]/#numbered/two}" --classes '0|1|2' || fail "two of three classes: $(tail -5 words)"

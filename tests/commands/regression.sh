@@ -167,13 +167,13 @@ grep -q 'target range: \[0, 1\]' out.txt && grep -q 'clipped to their range: 2' 
 "$holdfast" train --data houses.h5 --out small "${settings[@]}" --set certificate.levels=2 > /dev/null 2> err.txt || fail "train on 4 houses: $(cat err.txt)"
 refuse() { expect "$1" "$2" "$3" "${import[@]}" bad.csv --out bad.h5 "${@:4}"; }
 printf 'id,a,price\n1,0.5,NaN\n' > bad.csv
-refuse "a missing target" 3 'line 2 has a target that is missing' --regression
+refuse "a missing target" 3 'line 2 has a target that is missing' --regression --missing error
 printf 'id,a,price\n1,0.5,NaN\n2,0.25,300\n' > gaps.csv
-"${import[@]}" gaps.csv --regression --labelled-only --out gaps.h5 > out.txt 2> err.txt && grep -q 'without a label: 1' out.txt || fail "--labelled-only: $(cat out.txt err.txt)"
+"${import[@]}" gaps.csv --regression --out gaps.h5 > out.txt 2> err.txt && grep -q 'whose label is none of the stated ones: 1' out.txt || fail "a missing target of others: $(cat out.txt err.txt)"
 printf 'id,a,price\n1,0.5,inf\n' > bad.csv
-refuse "an infinite target" 3 'target that is infinite' --regression
+refuse "an infinite target" 3 'target that is infinite' --regression --missing error
 printf 'id,a,price\n1,0.5,dear\n' > bad.csv
-refuse "text" 3 "'dear' is not a number" --regression
+refuse "text" 3 "'dear' is not a number" --regression --missing error
 printf 'id,a,price\n1,0.5,1.5\n' > bad.csv
 refuse "a number for a label" 3 '\-\-regression'
 refuse "classes of a regression" 2 'a regression has none' --regression --classes 'a|b'

@@ -52,18 +52,88 @@ struct CsvImport {
     }
 };
 
-TEST(ImportCsv, LeavesOutRowsWithoutALabelWhereAsked) {
+TEST(ImportCsv, ARowWhoseLabelIsNoneOfTheStatedIsNoRecord) {
     const std::string text = "a,y\n1,0\n2,\nx,NA\n4,1\n";
     CsvImport import;
-    EXPECT_THAT(import.error(text).message(), HasSubstr("line 3, column 'y': the label is missing (and 1"));
-    import.use = CsvUse::labelled;
     EXPECT_EQ(import.run(text).unlabelled, 2);
+    EXPECT_EQ(import.run("a,y\n1,0\n2,2\n3,-1\n4,1.0\n5,0.5\n6,ja\n").unlabelled, 4);
     EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 4));
     import.csv.classes = {"0", "1", ""};  // which stands for a missing one
     EXPECT_EQ(import.run("a,y\n1,0\n2,\n4,1\n").unlabelled, 0);
     CsvImport none;
-    none.use = CsvUse::labelled;
-    EXPECT_THAT(none.error("a,y\n2,\n").message(), HasSubstr("no records"));
+    EXPECT_THAT(none.error("a,y\n2,ja\n").message(), HasSubstr("the label of none is one of the stated classes"));
+    CsvImport strict;
+    strict.use = CsvUse::strict;
+    EXPECT_THAT(strict.error(text).message(), HasSubstr("line 3, column 'y': the label is missing (and 1"));
+    CsvImport numbers;
+    numbers.csv.regression = true;
+    EXPECT_EQ(numbers.run("a,y\n1,2.5\n2,ja\n3,inf\n4,\n").unlabelled, 3);
+}
+
+/// Kinds of one dirty record beside clean ones: "id,a,c,d,y".
+constexpr const char* dirty_rows[] = {
+    "9,unknown,red,2020-01-02,1", "9,inf,red,2020-01-02,1",  "9,nan,red,2020-01-02,1",
+    "9,1e999,red,2020-01-02,1",   "9,1,blue,2020-01-02,1",   "9,2020-01-02,red,2020-01-02,1",
+    "9,\"2,5\",red,2020-01-02,1", "9,1,red,2020-01-02,2",    "9,1,red,2020-01-02,",
+    "9,1,red,2020-01-02,1,extra", "9,1",                     "",
+    "9,1,TRUE,2020-01-02,1",      "9,1,red,soon,1",          "9,,NA,?,1"};
+constexpr const char* clean_rows = "id,a,c,d,y\n1,4,red,2020-01-01,0\n2,6,green,2020-01-03,1\n";
+
+/// What a model carries of a dataset, and the other records of it.
+struct Carried {
+    std::string schema;
+    std::vector<std::string> names;
+    std::vector<double> others;
+    friend bool operator==(const Carried&, const Carried&) = default;
+};
+
+Carried carried(CsvImport& import, const std::string& text) {
+    import.run(text);
+    const DatasetReader reader(import.out);
+    const std::vector<double> values = reader.read_all().features.wide_values();
+    return {reader.info().schema, reader.info().feature_names,
+            {values.begin(), values.begin() + 2 * static_cast<std::ptrdiff_t>(reader.info().features)}};
+}
+
+class OneDirtyRecord : public testing::TestWithParam<const char*> {};
+
+TEST_P(OneDirtyRecord, ChangesNothingButItself) {
+    const auto is_alike = [&](CsvImport& import) {
+        import.csv.id = "id";
+        EXPECT_EQ(carried(import, std::string(clean_rows) + GetParam() + "\n"), carried(import, clean_rows));
+    };
+    CsvImport stated;
+    stated.csv.categories["c"] = {"red", "green"};
+    stated.csv.dates["d"] = "%Y-%m-%d";
+    stated.options.ranges = {{"a", {0, 10}}, {"d", {18000, 19000}}};
+    is_alike(stated);
+    CsvImport undeclared;
+    undeclared.csv.undeclared = true;
+    is_alike(undeclared);
+    undeclared.csv.classes = {"0", "1"};
+    is_alike(undeclared);
+}
+
+INSTANTIATE_TEST_SUITE_P(ImportCsv, OneDirtyRecord, testing::ValuesIn(dirty_rows));
+
+TEST(ImportCsv, OfAColumnWithoutATypeEachCellIsReadByItself) {
+    CsvImport import;
+    import.csv.undeclared = true;
+    const auto cells = [&](const std::string& rows) {
+        return import.records("a,y\n" + rows).features.wide_values();
+    };
+    const std::vector<double> values = cells("7,0\n7.0,0\n2020-01-02,0\n02.01.2020,0\nTRUE,0\nT,0\n,0\nNA,0\ninf,0\n");
+    const std::vector<double> numbers{7, 7, 18263, 18263, 0, 0, 0, 0, 0};
+    for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(values[2 * i], numbers[i]) << i;
+    for (const std::size_t i : {1u, 2u, 3u}) EXPECT_EQ(values[2 * i + 1], values[1]) << i;  // all are numbers
+    EXPECT_EQ(values[2 * 4 + 1], values[2 * 5 + 1]);  // booleans
+    EXPECT_EQ(values[2 * 6 + 1], values[2 * 7 + 1]);  // missing
+    EXPECT_NE(values[2 * 4 + 1], values[1]);
+    EXPECT_NE(values[2 * 6 + 1], values[1]);
+    EXPECT_EQ(cells("\"1,5\",0\n")[0], 0);  // between commas no mark of decimals
+    import.csv.delimiter = ';';
+    EXPECT_EQ(import.records("a;y\n1,5;0\n1.5;1\n").features.wide_values()[0], 1.5);
+    EXPECT_EQ(import.records("a;y\n1,5;0\n1.5;1\n").features.wide_values()[2], 1.5);
 }
 
 TEST(ImportCsv, ReadsNumbersAndLabels) {
@@ -128,6 +198,7 @@ TEST(ImportCsv, ClassesNameTheLabels) {
     import.csv.classes = {"<=50K", ">50K"};
     EXPECT_THAT(import.records("a,y\n1,>50K\n2,<=50K\n").labels, ElementsAre(1, 0));
     std::filesystem::remove(import.out);
+    import.use = CsvUse::strict;
     EXPECT_THAT(import.error("a,y\n1,>50K\n2,>50k\n").message(),
                 AllOf(HasSubstr("line 3, column 'y'"), HasSubstr("'>50k'")));
 }
@@ -152,19 +223,27 @@ TEST(ImportCsv, MissingValuesFollowTheStatedRule) {
     for (const char* missing : {"", "NA", "n/a", "NaN", "null", "?", "  "}) {
         CsvImport import;
         const std::string text = std::string("a,b,y\n1,2,0\n3,") + missing + ",1\n";
+        import.options.missing.refused = true;
         EXPECT_THAT(import.error(text).message(),
                     AllOf(HasSubstr("line 3"), HasSubstr("column 'b'"), HasSubstr("missing")));
+        import.options.missing = {};
+        EXPECT_THAT(import.records(text).features.wide_values(), ElementsAre(1, 2, 3, 0));
+        import.options.ranges["*"] = {0, 8};  // the middle
+        EXPECT_THAT(import.records(text).features.wide_values(), ElementsAre(0.125, 0.25, 0.375, 0.5));
+        import.options.ranges.clear();
         import.options.missing.zero = true;
         EXPECT_THAT(import.records(text).features.wide_values(), ElementsAre(1, 2, 3, 0));
-        import.options.missing = {false, { { "b", 7 } }};
+        import.options.missing = {false, false, { { "b", 7 } }};
         EXPECT_EQ(import.run(text).filled, 1u);
         EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 2, 3, 7));
     }
 }
 
-TEST(ImportCsv, InfiniteValuesAreErrorsWhateverTheRule) {
+TEST(ImportCsv, InfiniteValuesAreMissing) {
     CsvImport import;
-    import.options.missing.zero = true;
+    EXPECT_THAT(import.records("a,y\ninf,0\n1,0\n").features.wide_values(), ElementsAre(0, 1));
+    std::filesystem::remove(import.out);
+    import.options.missing.refused = true;
     EXPECT_THAT(import.error("a,y\ninf,0\n").message(), AllOf(HasSubstr("line 2"), HasSubstr("infinite")));
 }
 
@@ -340,6 +419,7 @@ TEST(ImportCsv, QueriesNeedNoLabels) {
 TEST(ImportCsv, BadFilesAreNamedOnce) {
     const auto message = [](const std::string& text) {
         CsvImport import;
+        import.use = CsvUse::strict;
         const Error error = import.error(text);
         EXPECT_EQ(error.code(), ExitCode::input);
         EXPECT_EQ(error.where(), import.folder.file("a.csv"));
@@ -377,6 +457,9 @@ TEST(ImportCsv, UnknownColumnsSuggestTheNearest) {
 TEST(ImportCsv, AnUnknownCategoryIsNamed) {
     CsvImport import;
     import.csv.categories["c"] = {"red", "green"};
+    EXPECT_THAT(import.records("c,y\nred,0\nblue,1\n").features.wide_values(), ElementsAre(1, 0, 0, 0));
+    std::filesystem::remove(import.out);
+    import.use = CsvUse::strict;
     EXPECT_THAT(import.error("c,y\nred,0\nblue,1\n").message(),
                 AllOf(HasSubstr("line 3, column 'c'"), HasSubstr("'blue'")));
 }

@@ -20,7 +20,7 @@ std::size_t law_of_columns(const MeasuredConstants& constants) {
 }
 
 /// A split in which each feature of text becomes one for each bucket or name that came out, and one for all
-/// others.
+/// others; a part that holds nothing none.
 class SplitOfCategories final : public RecordSource {
   public:
     SplitOfCategories(std::unique_ptr<RecordSource> source, const MeasuredConstants& constants)
@@ -32,6 +32,7 @@ class SplitOfCategories final : public RecordSource {
         info_.schema = to_json(*schema).dump();
         info_.feature_names = schema->feature_names();
         for (std::size_t i = 0; i < constants.columns.size(); ++i) {
+            if (is_dropped(i)) continue;
             const Range own = info_.known_ranges.empty() ? unknown_range : info_.known_ranges[i];
             known.insert(known.end(), is_text(i) ? constants_.columns[i]->features() : 1,
                          is_text(i) ? Range{0, 1} : own);
@@ -44,6 +45,7 @@ class SplitOfCategories final : public RecordSource {
         const bool more = source_->next(record);
         std::vector<double> features;
         for (std::size_t i = 0; more && i < record.features.size(); ++i) {
+            if (is_dropped(i)) continue;
             if (!is_text(i)) {
                 features.push_back(record.features[i]);
                 continue;
@@ -61,10 +63,12 @@ class SplitOfCategories final : public RecordSource {
 
   private:
     bool is_text(std::size_t i) const { return constants_.columns[i] && constants_.columns[i]->is_text(); }
+    bool is_dropped(std::size_t i) const { return constants_.columns[i] && constants_.columns[i]->dropped; }
     /// The columns' values, and what a raw feature says of each; the private list goes.
     void name_values(Schema& schema) {
         values_.resize(constants_.columns.size());
         std::size_t at = 0;
+        std::vector<Column> kept;
         for (Column& column : schema.columns) {
             const std::size_t features = column.features();
             if (is_text(at)) {
@@ -84,8 +88,10 @@ class SplitOfCategories final : public RecordSource {
                 column.values.emplace_back(other_values);
                 column.integer = false;
             }
+            if (!is_dropped(at)) kept.push_back(std::move(column));
             at += features;
         }
+        schema.columns = std::move(kept);
         info_.names.clear();
     }
 
@@ -103,7 +109,7 @@ std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, 
     const std::vector<Range> known = stated_ranges(info);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::optional<MeasuredColumn>& column = constants.columns[i];
-        if (column && column->is_text()) continue;  // one-hot, scaled as it is
+        if (column && (column->is_text() || column->dropped)) continue;  // one-hot, scaled as it is
         if (!ranges.emplace(names[i], column ? Range{column->lowest, column->highest} : known[i]).second)
             throw Error(ExitCode::input, "has two columns named '" + names[i] + "'", "rename one of them",
                         info.path);
@@ -128,7 +134,7 @@ DatasetIdentity write_scaled(const std::string& out, const DatasetInfo& info, co
     options.ranges = ranges_by_name(measured.constants, info, sources.front().source->info().feature_names);
     for (NamedSource& source : sources) {
         if (std::none_of(measured.constants.columns.begin(), measured.constants.columns.end(),
-                         [](const auto& column) { return column && column->is_text(); }))
+                         [](const auto& column) { return column && (column->is_text() || column->dropped); }))
             break;
         source.source = std::make_unique<SplitOfCategories>(std::move(source.source), measured.constants);
         const SourceInfo& split = source.source->info();

@@ -16,11 +16,38 @@ namespace {
 
 constexpr std::size_t block_rows = 512;  // of which all columns lie in a cache
 
-/// One pass over the records for columns [first, last) of those that are asked for.
+/// The columns whose type nobody has stated, by the features of both parts.
+std::vector<UndeclaredColumn> undeclared_columns(const DatasetInfo& info) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    std::vector<UndeclaredColumn> found;
+    if (!schema || (schema->persons && schema->persons->summarises())) return found;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < schema->columns.size(); at += schema->columns[i++].features()) {
+        const Column& column = schema->columns[i];
+        const bool of_text = !column.reads.empty() && column.kind == Column::Kind::category;
+        if (of_text && i > 0 && schema->columns[i - 1].reads == column.reads)
+            found.push_back({at - 1, at, bucket_of_numbers(column)});
+    }
+    return found;
+}
+
+/// One pass over the records for columns [first, last) of those that are asked for. A cell that is text is a
+/// missing number.
 std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& persons,
-                                  const std::vector<std::size_t>& features, std::size_t first,
+                                  const std::vector<std::size_t>& features,
+                                  const std::vector<UndeclaredColumn>& undeclared, std::size_t first,
                                   std::size_t last) {
     std::vector<ColumnCounts> counts(last - first);
+    std::vector<const UndeclaredColumn*> parts(last - first, nullptr);
+    for (std::size_t i = first; i < last; ++i)
+        for (const UndeclaredColumn& column : undeclared)
+            if (column.number == features[i]) parts[i - first] = &column;
+    const auto value_at = [&](const Records& slab, std::size_t row, std::size_t i) {
+        const UndeclaredColumn* part = parts[i - first];
+        const bool text =
+            part && slab.features.at(row, part->text) != static_cast<double>(part->bucket_of_numbers);
+        return text ? std::nan("") : slab.features.at(row, features[i]);
+    };
     std::vector<std::int64_t> shares;
     reader.visit([&](const Records& slab) {
         shares.resize(slab.size());
@@ -32,7 +59,7 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
 #pragma omp for schedule(static) nowait
             for (std::size_t i = first; i < last; ++i)
                 for (std::size_t row = block; row < end; ++row)
-                    counts[i - first].add(slab.features.at(row, features[i]), shares[row]);
+                    counts[i - first].add(value_at(slab, row, i), shares[row]);
         }
     });
     return counts;
@@ -133,13 +160,14 @@ void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, con
     const BoughtText bought = payer.ledger.buy(payer.digest, payment, [&] {
         if (of_names) payer.ledger.pay(payer.digest, *of_names);
         SystemRandomBits bits;
+        const std::vector<UndeclaredColumn> undeclared = undeclared_columns(info);
         const std::vector<std::size_t> places = of_columns ? features : std::vector<std::size_t>();
         MeasuredConstants drawn = draw_constants(
             part, law,
             {static_cast<std::int64_t>(persons.count()), static_cast<std::uint64_t>(known), places,
-             info.features, other_values},
+             info.features, undeclared, other_values},
             [&](std::size_t begin, std::size_t end) {
-                return counted(reader, persons, features, begin, end);
+                return counted(reader, persons, features, undeclared, begin, end);
             },
             bits,
             [&](std::size_t feature) { return counted_names(reader, names_of(info, feature), feature); });

@@ -1,5 +1,6 @@
 #include "models/privacy/measure/constants.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
@@ -40,6 +41,7 @@ Rational squared(double sigma) {
 
 json json_of(const std::optional<MeasuredColumn>& column) {
     if (!column) return nullptr;
+    if (column->dropped) return {{"dropped", true}};
     if (column->buckets) return {{"buckets", *column->buckets}};
     if (column->names) return {{"names", *column->names}};
     json object = {{"range", {column->lowest, column->highest}}, {"edges", column->edges}};
@@ -49,12 +51,27 @@ json json_of(const std::optional<MeasuredColumn>& column) {
 
 std::optional<MeasuredColumn> column_of(const json& object) {
     if (object.is_null()) return std::nullopt;
+    if (object.contains("dropped")) return MeasuredColumn{.dropped = true};
     if (object.contains("buckets")) return MeasuredColumn{.buckets = object["buckets"]};
     if (object.contains("names")) return MeasuredColumn{.names = object["names"]};
     MeasuredColumn column{object.at("range").at(0), object.at("range").at(1), object.at("edges"),
                           object.value("seen", true)};
     if (!(column.lowest < column.highest)) throw std::range_error("range");
     return column;
+}
+
+/// Of what was drawn alone: the text part goes where no bucket but that of numbers is frequent, else the number
+/// part where that bucket is not.
+void drop_empty_parts(MeasuredConstants& drawn, const std::vector<UndeclaredColumn>& undeclared) {
+    for (const UndeclaredColumn& column : undeclared) {
+        const std::optional<MeasuredColumn>& text = drawn.columns[column.text];
+        if (!text || !text->buckets || !drawn.columns[column.number]) continue;
+        const std::vector<std::size_t>& frequent = *text->buckets;
+        const bool numbers = std::binary_search(frequent.begin(), frequent.end(), column.bucket_of_numbers);
+        const bool texts = frequent.size() > (numbers ? 1u : 0u);
+        if (!texts) drawn.columns[column.text] = MeasuredColumn{.dropped = true};
+        if (texts && !numbers) drawn.columns[column.number] = MeasuredColumn{.dropped = true};
+    }
 }
 
 json parameters_of_names(const MeasureRequest& request, const MeasureLaw& law) {
@@ -117,6 +134,12 @@ Payment payment_for_names(const MeasureRequest& request, const MeasureLaw& law) 
     return {"", 0, request.names_delta, {}, named_mechanism, parameters.dump(), "", std::nullopt};
 }
 
+std::size_t MeasuredConstants::features() const {
+    std::size_t all = 0;
+    for (const std::optional<MeasuredColumn>& column : columns) all += column ? column->features() : 1;
+    return all;
+}
+
 json MeasuredConstants::to_json() const {
     json object = {{"token", token}, {"bins", bins}, {"columns", json::array()}};
     if (count) object["count"] = *count;
@@ -175,6 +198,7 @@ MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw
                 !column.cells.empty()};
         }
     }
+    drop_empty_parts(drawn, table.undeclared);
     return drawn;
 }
 

@@ -59,9 +59,14 @@ struct MeasuredColumn {
     std::optional<std::vector<std::size_t>> buckets = {};  ///< of hashed text: the frequent ones, ascending
     std::optional<std::vector<std::string>> names = {};    ///< of text: those that came out, ascending
 
+    bool dropped = false;  ///< a part of an undeclared column that holds nothing: it has no feature
+
     bool is_text() const { return buckets || names; }
     /// Of text: one for each bucket or name, and one for all others.
-    std::size_t features() const { return buckets ? buckets->size() + 1 : names ? names->size() + 1 : 1; }
+    std::size_t features() const {
+        if (dropped) return 0;
+        return buckets ? buckets->size() + 1 : names ? names->size() + 1 : 1;
+    }
 };
 
 /// What was drawn: public constants from then on.
@@ -73,6 +78,7 @@ struct MeasuredConstants {
 
     /// A public number of records: the least is 1.
     std::uint64_t records() const { return count && *count > 1 ? static_cast<std::uint64_t>(*count) : 1; }
+    std::size_t features() const;  ///< of a record, once text has one for each bucket or name
     nlohmann::json to_json() const;
     /// Of the text that a dataset or a ledger keeps; Error (input) at `where`: damaged.
     static MeasuredConstants from_text(const std::string& text, const std::string& where);
@@ -85,12 +91,18 @@ using CountColumns = std::function<std::vector<ColumnCounts>(std::size_t first, 
 /// Counts persons by their names in a feature, by its place.
 using CountNames = std::function<NameCounts(std::size_t feature)>;
 
+/// The two parts of a column whose type nobody has stated, by their features, and the bucket of its numbers.
+struct UndeclaredColumn {
+    std::size_t number, text, bucket_of_numbers;
+};
+
 /// Of a table: how many persons there are, and what is known of it anyway.
 struct MeasuredTable {
     std::int64_t persons = 0;
     std::uint64_t stated = 0;           ///< the public number of persons, where the count is not asked for
     std::vector<std::size_t> features;  ///< [request.columns + categories + names], their places, so in order
     std::size_t all = 0;                ///< features, measured or not
+    std::vector<UndeclaredColumn> undeclared = {};  ///< parts that hold nothing are dropped
     std::string other = "";             ///< what all that has no name is called
 };
 

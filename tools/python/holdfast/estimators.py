@@ -62,7 +62,7 @@ class PrivateModel(TableModel):
             say("measure")
             measured = self._measure(folder, run, ledger)
             epsilon, delta = measured["left_for_training"]["epsilon"], measured["left_for_training"]["delta"]
-            facts = {**facts, "expected_records": measured.get("expected_records", facts["expected_records"])}
+            facts = {**facts, "features": measured["features"], "expected_records": measured.get("expected_records", facts["expected_records"])}
             edges = {"features.edges": []} if measured["bins"] else {}
         say("advise")
         kind = self._configure(folder, facts, epsilon, delta, "noisy" if self._measures else "published")  # whose claim stays whole
@@ -84,7 +84,7 @@ class PrivateModel(TableModel):
         words = ["--delta", self.delta - names, *(["--names-delta", names] if names else [])]
         measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, *words, "--out", "measured.h5")
         os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
-        seen = [column.get("seen", True) for column in measured["columns"] if column]
+        seen = [column.get("seen", True) for column in measured["columns"] if column and not column.get("dropped")]
         if seen and 2 * sum(seen) <= len(seen):
             raise driver.BudgetExhausted(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
         return measured
@@ -315,7 +315,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
 
     def _check_labels(self, y: np.ndarray) -> np.ndarray:
         y = y.astype(np.float64)
-        if not np.isfinite(y).all():
+        if not self._persons and not np.isfinite(y).all():  # of named persons such a row alone is left out
             raise ValueError("y has values that are no finite numbers (NaN or inf)")
         return y
 
@@ -330,6 +330,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
         if self.target_range is not None:
             schema["target_range"] = [float(end) for end in self.target_range]
         elif not schema.get("target_range"):
+            y = y[np.isfinite(y)]
             schema.update(target_range=[float(y.min()), float(y.max()) if y.max() > y.min() else float(y.min()) + 1], found=True)
 
     def _classes(self) -> int:

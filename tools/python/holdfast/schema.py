@@ -1,6 +1,7 @@
 """Rows of a table as the features that a model takes: dist/data/schema.hpp, by the columns' names."""
 
 import datetime
+import hashlib
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from . import layers as network_layers
 
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
+HASH_KEY = b"holdfast record id".ljust(24, b"\0") + b"\1" + bytes(7)  # of texts
 SHOWN = 3  # rows of each problem
 
 
@@ -19,16 +21,21 @@ def features_of(schema, frame):
     """
     if schema.get("withheld"):
         raise network_layers.ModelError("the ranges of its columns were found in private records, and stayed with their owner")
-    lacking = [column["name"] for column in schema["column"] if column["name"] not in frame]
+    lacking = [name for name in map(cells_of, schema["column"]) if name not in frame]
     if lacking:
         raise network_layers.ModelError(f"columns are missing: {', '.join(lacking)}")
     problems, parts = [], []
     for column in schema["column"]:
-        cells = [text_of(cell) for cell in frame[column["name"]]]
+        cells = [text_of(cell) for cell in frame[cells_of(column)]]
         parts.append(features_of_column(schema, column, cells, problems))
     if problems:
         raise network_layers.ModelError("; ".join(problems))
     return np.column_stack(parts)
+
+
+def cells_of(column):
+    """The table's column: a column without a type has two parts, its number and the bucket of its text."""
+    return column.get("reads", column["name"])
 
 
 def text_of(cell):
@@ -64,8 +71,34 @@ def is_missing(schema, cell):
     return isinstance(cell, str) and (cell.lower() in MISSING or cell in schema.get("missing_words", []))
 
 
+def undeclared_number(schema, cell):
+    """The number of a cell whose column has no type, as dist/data/import_csv.hpp has it; None: it is text or missing."""
+    if is_missing(schema, cell) or isinstance(cell, (bool, np.bool_)):
+        return None
+    if isinstance(cell, str):
+        stated = schema.get("decimal", ".") != "." or schema.get("thousands")
+        if not stated and schema.get("delimiter", ",") in (";", "\t") and cell.count(",") == 1 and "." not in cell:
+            cell = cell.replace(",", ".")
+    number = number_of({key: value for key, value in schema.items() if key != "missing_words"}, {"type": "number"}, cell)
+    dates = ({"type": "date", "format": form} for form in ("%Y-%m-%d", "%d.%m.%Y"))
+    return number if number is not None else next((days for date in dates if (days := number_of(schema, date, cell)) is not None), None)
+
+
+def bucket_of(schema, column, cell):
+    """Of a public hash: dist/data/record_id.cpp."""
+    text = "" if is_missing(schema, cell) else str(cell)
+    if "reads" in column:
+        text = "true" if text.lower() in ("true", "t") else "false" if text.lower() in ("false", "f") else text
+        text = "(a number)" if undeclared_number(schema, cell) is not None else text
+    digest = hashlib.blake2b(text.encode(), digest_size=16, key=HASH_KEY).digest()
+    return f"#{int.from_bytes(digest[:8], 'little') % column['buckets']}"
+
+
 def place_of(schema, column, cell):
     """The place of a category's value; None: it is not listed."""
+    if column.get("buckets"):
+        bucket = bucket_of(schema, column, cell)
+        return column["values"].index(bucket) if bucket in column["values"] else len(column["values"]) - 1
     text = cell if isinstance(cell, str) else f"{cell:g}" if isinstance(cell, (float, np.floating)) else str(cell)
     if text in column["values"]:
         return column["values"].index(text)
@@ -79,6 +112,9 @@ def place_of(schema, column, cell):
 
 def number_of(schema, column, cell):
     """A number, of a date the days since 1970-01-01; None: the cell is neither."""
+    if "reads" in column:
+        number = undeclared_number(schema, cell)
+        return column.get("missing", 0.0) if number is None else number
     if is_missing(schema, cell):
         return column.get("missing")
     try:

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from . import driver
-from .tables import Schema, columns_of, eager, fresh, is_frame, text_columns, text_of, texts, toml, write_csv
+from .tables import Schema, category_columns, columns_of, eager, fresh, is_frame, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -35,11 +35,13 @@ class TableModel(BaseEstimator):
     rows_at_most: int | None = None  # of a person
     text = "buckets"  # or "names": what is measured of text columns
     _names = False  # are there names to be measured?
+    _persons = False  # do ids name whose the rows are?
     _measures = False  # are ranges and a count that nobody stated drawn under privacy?
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
         named = ids is not None or self.ids is not None
+        self._persons = named
         self._measures = self._measures and named and (self.schema is None or self.expected_persons is None)
         X, y, names, cells = self._table(X, y)
         if ids is not None and self.ids is not None:
@@ -54,7 +56,7 @@ class TableModel(BaseEstimator):
         run = functools.partial(driver.run, folder=folder)
         if self._measures and self.schema is None:
             say("import")
-            if facts := self._import_as_it_is(run, label, id_column, text_columns(X), y):
+            if facts := self._import_as_it_is(run, label, id_column, category_columns(X), y):
                 os.remove(os.path.join(folder, "table.csv"))
                 self.schema_ = None  # the model has it, once it is measured
                 self._take_labels(None, y)
@@ -68,6 +70,7 @@ class TableModel(BaseEstimator):
         facts = run("import", "table.csv", "--schema", "schema.toml", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         os.remove(os.path.join(folder, "table.csv"))
         self._warn_of_clipping(facts)
+        self._warn_of_rows(facts)
         self._take_labels(schema, y)
         return facts
 
@@ -101,19 +104,19 @@ class TableModel(BaseEstimator):
             return [] if self._measures else ["--expected-records", "found"]
         return ["--expected-records", self.expected_persons]
 
-    def _import_as_it_is(self, run: Any, label: str, id_column: str, hashed: list, y: np.ndarray) -> dict | None:
-        """Makes data.h5 of table.csv without ranges, gaps as 0, text by a public hash; None: only a schema explains it."""
+    def _import_as_it_is(self, run: Any, label: str, id_column: str, categories: list, y: np.ndarray) -> dict | None:
+        """Makes data.h5 of table.csv without ranges: each cell of a column that is no declared category is a number or text
+        by itself. None: the label's classes are not stated."""
         words = self._label_words(y)
         if words is None:
             return None
-        try:
-            rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
-            asked = "?" if self.text == "names" else "#"
-            text = [option for name in hashed if name != id_column for option in ("--categories", f"{name}={asked}")]
-            self._names = self.text == "names" and bool(text)
-            return run("import", "table.csv", "--label", label, *words, *text, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
-        except (driver.InputError, driver.UsageError):
-            return None
+        rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
+        asked = "?" if self.text == "names" else "#"
+        text = [option for name in categories if name != id_column for option in ("--categories", f"{name}={asked}")]
+        self._names = self.text == "names" and bool(text)
+        facts = run("import", "table.csv", "--label", label, *words, *text, "--undeclared", "any", "--delimiter", ",", "--person", id_column, *rows, *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
+        self._warn_of_rows(facts)
+        return facts
 
     def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
         """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
@@ -132,10 +135,18 @@ class TableModel(BaseEstimator):
             if len(y) != len(cells[0]):
                 raise ValueError(f"X has {len(cells[0])} rows, y {len(y)}")
         else:
-            X, y = validate_data(self, X, y, accept_sparse=True, dtype="numeric", ensure_min_samples=2)
+            X, y = validate_data(self, X, y, accept_sparse=True, dtype="numeric", ensure_min_samples=2) if not self._persons else self._named_rows(X, y)
             X = dense(X)
             names, cells = columns_of(X)
         return X, self._check_labels(y), names, cells
+
+    def _named_rows(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The same of persons that are named: no cell of one of them refuses the others."""
+        X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
+        y = column_or_1d(y, warn=True)
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, y {len(y)}")
+        return X, y
 
     def _schema(self, run: Any, names: list, label: str, id_column: str | None, y: np.ndarray) -> Schema:
         """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
@@ -153,6 +164,11 @@ class TableModel(BaseEstimator):
         if given.get("found"):
             warnings.warn(f"ranges, categories or {self._LABELS[0]} were found in the records: the guarantee is only 'as published'. State them, schema=… and {self._LABELS[1]}=…", FoundInRecords, stacklevel=4)
         return given
+
+    @staticmethod
+    def _warn_of_rows(facts: Mapping) -> None:
+        if facts["unlabelled"]:
+            warnings.warn(f"{facts['unlabelled']} rows were left out, whose label is none of the classes: state them, classes=…", stacklevel=5)
 
     def _warn_of_clipping(self, facts: Mapping) -> None:
         values = sum(facts["rows"].values()) * facts["features"]
@@ -209,32 +225,32 @@ class TableClassifier(ClassifierMixin, TableModel):
     classes_: np.ndarray
 
     def _check_labels(self, y: np.ndarray) -> np.ndarray:
+        by_type = self._measures and self.schema is None and self._label_words(y) is not None
+        if self._persons and (by_type or self.classes is not None or names_classes(self.schema)):
+            return y  # each row is judged by itself: one without a stated label is left out
         if gaps := sum(text_of(label) == "" for label in y.tolist()):
             raise ValueError(f"Input y contains NaN: {gaps} labels are missing (leave these rows out)")
         check_classification_targets(y)
-        stated = self.classes is not None or names_classes(self.schema) or (self._measures and self.schema is None and self._are_flags(y))
+        stated = self.classes is not None or names_classes(self.schema)
         if len(np.unique(y)) < 2 and not stated:
             raise ValueError("y has one class: state the classes that there may be, classes=…")
         return y
 
-    @staticmethod
-    def _are_flags(y: np.ndarray) -> bool:
-        """0 and 1 are two classes, whichever occur; how many others there are only somebody who knows may say."""
-        return y.dtype.kind in "iuf" and set(np.unique(y).tolist()) <= {0, 1}
-
     def _label_words(self, y: np.ndarray) -> list | None:
+        """By the type of y alone: numbers are 0 and 1, whichever occur, and other classes only somebody who knows may say."""
         if self.classes is not None:
             return ["--classes", "|".join(texts(self.classes))]
-        return [] if self._are_flags(y) else None
+        return {"b": ["--classes", "False|True"], "i": [], "u": [], "f": []}.get(y.dtype.kind)
 
     def _label_into(self, schema: Schema, y: np.ndarray) -> None:
         if self.classes is not None:
             schema["classes"] = texts(self.classes)
         elif not schema.get("classes"):
-            schema.update(classes=texts(np.unique(y)), found=True)
+            schema.update(classes=[name for name in texts(np.unique(y)) if name], found=True)
 
     def _take_labels(self, schema: Schema | None, y: np.ndarray) -> None:
-        stated = [0, 1] if self.classes is None else self.classes
+        flags = [False, True] if y.dtype.kind == "b" else [0, 1]
+        stated = flags if self.classes is None else self.classes
         self._take_classes(texts(stated) if schema is None else schema["classes"], y.dtype, np.unique(y))
 
     def _take_labels_of(self, known: Mapping) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import driver
+from .schema import MISSING
 
 Names = list[str]
 
@@ -126,34 +128,46 @@ def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
     return [str(name) for name in named], [texts(X[name]) for name in named]
 
 
-def text_columns(X: Any) -> Names:
-    """Names of a table's columns that are of text by their type, which is public, whatever stands in them."""
+def category_columns(X: Any) -> Names:
+    """Names of a table's columns that their owner declared to be categories by their type. Other types are often inferred
+    from the cells, as a reader of files does, so that one cell changes them: they say nothing."""
     def type_of(column: Any) -> str:
         return str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     if not is_frame(X):
         return []
     named = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", X.columns))
-    kinds = ("object", "str", "string", "large_string", "utf8", "category", "categorical")
-    return [str(name) for name in named if type_of(X[name]) in kinds or type_of(X[name]).startswith(("<u", "string["))]
+    return [str(name) for name in named if type_of(X[name]).startswith(("category", "categorical", "enum", "dictionary"))]
 
 
 def texts(values: Iterable) -> list[str]:
     cells = values.tolist() if hasattr(values, "tolist") else values
     kind = getattr(values, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind == "f":
-        return ["" if cell != cell else repr(cell) for cell in cells]
+        return [number_text(cell) for cell in cells]
     return [text_of(cell) for cell in cells]
 
 
 def text_of(value: Any) -> str:
-    """A cell: empty where the value is missing, numbers with all their digits."""
+    """A cell: empty where the value is missing, numbers with all their digits. Text that the program would read as a
+    missing cell, or without its outer spaces, is quoted: 'NA'."""
     if hasattr(value, "as_py"):
         value = value.as_py()
-    if value is None or str(value) in ("nan", "NaT", "<NA>"):
+    if isinstance(value, str):
+        quoted = len(value) > 1 and value[0] == value[-1] == "'"
+        return f"'{value}'" if value and (quoted or value != value.strip() or value.lower() in MISSING) else value
+    if value is None or str(value) in ("NaT", "<NA>"):
         return ""
     if isinstance(value, datetime.date) or hasattr(value, "strftime"):
         return value.strftime("%Y-%m-%d")
-    return repr(float(value)) if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def number_text(value: Any) -> str:
+    """A number by its value alone, whichever type its column has: 7.0 is 7. Empty: it is none."""
+    value = float(value)
+    if not math.isfinite(value):
+        return ""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
 def write_csv(path: str, names: Names, columns: Sequence[Sequence[str]]) -> None:
