@@ -30,13 +30,14 @@ void FilledRecords::flaw(RawRecord& record, std::size_t column) {
     const std::string& name = info.feature_names[column];
     const bool missing = std::isnan(record.features[column]);
     record.flawed = true;
-    source_.problems.add((missing ? "missing " : "infinite ") + name,
-                         place(info, record.position) + ", column '" + name + "' is " +
-                             (missing ? "missing or NaN" : "infinite"),
-                         missing ? "--missing zero or --missing " + name + "=VALUE fills it by a public rule"
-                                 : "features must be finite numbers: correct or leave out the record; --missing " + name +
-                                       "=VALUE fills it by a public rule",
-                         record.position);
+    source_.problems.add(
+        (missing ? "missing " : "infinite ") + name,
+        place(info, record.position) + ", column '" + name + "' is " +
+            (missing ? "missing or NaN" : "infinite"),
+        missing ? "--missing zero or --missing " + name + "=VALUE fills it by a public rule"
+                : "features must be finite numbers: correct or leave out the record; --missing " + name +
+                      "=VALUE fills it by a public rule",
+        record.position);
 }
 
 std::uint64_t scale_features(const std::vector<Range>& ranges, std::vector<double>& features) {

@@ -157,9 +157,9 @@ class CsvSource : public RecordSource {
         record.flawed = false;
         if (cells_.size() != header_.size()) {
             refuse(record, "cells",
-                 line() + " has " + std::to_string(cells_.size()) + " cells, the header has " +
-                     std::to_string(header_.size()),
-                 "quote cells that contain the delimiter, or name it with --delimiter");
+                   line() + " has " + std::to_string(cells_.size()) + " cells, the header has " +
+                       std::to_string(header_.size()),
+                   "quote cells that contain the delimiter, or name it with --delimiter");
             if (record.flawed) {
                 record.features.resize(info_.feature_names.size(), 0);
                 return true;
@@ -265,8 +265,9 @@ class CsvSource : public RecordSource {
         if (column.kind == Column::Kind::number)
             record.features.push_back(value.value_or(column.missing.value_or(0)));
         else
-            push_bucket(column, value ? bucket_of_numbers(column)
-                                      : id_of_text(is_missing(cell) ? "" : normalised(cell)) % column.buckets,
+            push_bucket(column,
+                        value ? bucket_of_numbers(column)
+                              : id_of_text(is_missing(cell) ? "" : normalised(cell)) % column.buckets,
                         record);
     }
 
@@ -319,10 +320,10 @@ class CsvSource : public RecordSource {
         if (is_missing(cell)) return std::nan("");
         if (const auto value = number_of_cell(cell, schema_.decimal, schema_.thousands)) return *value;
         refuse(record, "number " + column, place(column) + ": '" + cell + "' is not a number",
-             column == schema_.label
-                 ? "a regression learns numbers: name another --label, or leave out --regression"
-                 : remedy_for(column, cell),
-             cell);
+               column == schema_.label
+                   ? "a regression learns numbers: name another --label, or leave out --regression"
+                   : remedy_for(column, cell),
+               cell);
         return std::nan("");
     }
 
@@ -330,8 +331,8 @@ class CsvSource : public RecordSource {
         if (is_missing(cell)) return std::nan("");
         if (const auto days = days_of(cell, column.format)) return *days;
         refuse(record, "date " + column.name,
-             place(column.name) + ": '" + cell + "' is no date of the form " + column.format,
-             "--date " + column.name + "=FORMAT names another form, as %d.%m.%Y", cell);
+               place(column.name) + ": '" + cell + "' is no date of the form " + column.format,
+               "--date " + column.name + "=FORMAT names another form, as %d.%m.%Y", cell);
         return std::nan("");
     }
 
@@ -353,17 +354,17 @@ class CsvSource : public RecordSource {
 
     /// An empty value of the list stands for every missing cell; nothing: no value does.
     std::optional<std::size_t> category(const std::string& column, const std::vector<std::string>& values,
-                         const std::string& cell, RawRecord& record) {
+                                        const std::string& cell, RawRecord& record) {
         if (const auto found = listed_at(values, cell)) return found;
         const bool gap = is_missing(cell);
         if (const auto found = listed_at(values, ""); gap && found) return found;
         refuse(record, (gap ? "gap " : "value ") + column,
-             place(column) +
-                 (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
-                      : ": '" + cell + "' is not in its public list of values"),
-             gap ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
-                 : std::string("add it to ") + (column == schema_.label ? "--classes" : "--categories"),
-             cell);
+               place(column) +
+                   (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
+                        : ": '" + cell + "' is not in its public list of values"),
+               gap ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
+                   : std::string("add it to ") + (column == schema_.label ? "--classes" : "--categories"),
+               cell);
         return std::nullopt;
     }
 
@@ -379,7 +380,8 @@ class CsvSource : public RecordSource {
             return;
         }
         if (!schema_.classes.empty()) {
-            record.label = static_cast<std::int64_t>(category(name, schema_.classes, cell, record).value_or(0));
+            record.label =
+                static_cast<std::int64_t>(category(name, schema_.classes, cell, record).value_or(0));
             return;
         }
         if (const auto label = whole_number(cell)) {
@@ -441,8 +443,8 @@ std::optional<double> number_of_undeclared(const std::string& cell, const Schema
         cell.find('.') == std::string::npos)
         std::replace(plain.begin(), plain.end(), ',', '.');
     const bool stated = schema.decimal != '.' || schema.thousands != 0;
-    const auto value = stated ? number_of_cell(cell, schema.decimal, schema.thousands)
-                              : number_in<double>(plain);
+    const auto value =
+        stated ? number_of_cell(cell, schema.decimal, schema.thousands) : number_in<double>(plain);
     if (value) return std::isfinite(*value) ? value : std::nullopt;
     for (const char* format : {"%Y-%m-%d", "%d.%m.%Y"})
         if (const auto days = days_of(cell, format)) return days;

@@ -51,8 +51,8 @@ enum class CsvUse {
 /// cell is missing if it is empty, one of NA, N/A, NaN, null, ? (whatever their case, spaces around ignored)
 /// or a word of the schema's. Ids: canonical decimal integers as they are, other text by BLAKE2b, 64 bits.
 /// Errors (ExitCode::input): empty file, header only, columns missing, unterminated quote. What is wrong with
-/// a row is in `problems`, and the row marked: a missing id; where it is not read for training also too many or
-/// few cells, text in a numeric column, an unknown category or label value, a missing label.
+/// a row is in `problems`, and the row marked: a missing id; where it is not read for training also too many
+/// or few cells, text in a numeric column, an unknown category or label value, a missing label.
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema,
                                        CsvUse use = CsvUse::training);
 /// Of schema_of_csv().
@@ -62,7 +62,8 @@ std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions
 /// What a cell says when it is missing, beside the words of a schema.
 bool is_missing_cell(const std::string& cell);
 /// The number of a cell whose column has no type: a number, or a date by %Y-%m-%d or %d.%m.%Y in days since
-/// 1970-01-01. In a table with ; or tabs between its cells one comma is a decimal comma too. Nothing: it is text.
+/// 1970-01-01. In a table with ; or tabs between its cells one comma is a decimal comma too. Nothing: it is
+/// text.
 std::optional<double> number_of_undeclared(const std::string& cell, const Schema& schema);
 /// The character that splits the header line, which is public, into most columns.
 char delimiter_of_header(const std::string& path);

@@ -45,8 +45,8 @@ std::vector<double> fills_of(const SourceInfo& info, const MissingRule& rule) {
     return fills;
 }
 
-/// What every missing value counts as: as stated, else the middle of its range, of values that keep their scale
-/// 0. NaN: it is refused.
+/// What every missing value counts as: as stated, else the middle of its range, of values that keep their
+/// scale 0. NaN: it is refused.
 std::vector<double> fills_within(const SourceInfo& info, const MissingRule& rule,
                                  const std::vector<Range>& ranges) {
     std::vector<double> fills = fills_of(info, rule);
@@ -355,12 +355,11 @@ void check_answer(RecordSource& source, RawRecord& record) {
     if (record.flawed) return;
     if (info.has_targets && !std::isfinite(record.target)) {
         record.flawed = true;
-        source.problems.add(
-            "target",
-            place(info, record.position) + " has a target that is " +
-                (std::isnan(record.target) ? "missing or NaN" : "infinite"),
-            "a regression learns finite numbers: correct or leave out the record",
-            record.position);
+        source.problems.add("target",
+                            place(info, record.position) + " has a target that is " +
+                                (std::isnan(record.target) ? "missing or NaN" : "infinite"),
+                            "a regression learns finite numbers: correct or leave out the record",
+                            record.position);
     }
     if (info.has_labels && (record.label < 0 || record.label >= most_classes)) {
         record.flawed = true;
@@ -579,7 +578,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         FilledRecords records(*sources[index].source,
                               fills_within(sources[index].source->info(), options.missing, ranges));
         while (records.next(record)) {
-            if (options.classes > 0 && info.has_labels && (record.label < 0 || record.label >= options.classes)) {
+            if (options.classes > 0 && info.has_labels &&
+                (record.label < 0 || record.label >= options.classes)) {
                 ++sources[index].source->unlabelled;
                 continue;
             }
@@ -619,8 +619,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         if (summary.rows[named.split] > 0) continue;
         if (named.source->unlabelled > 0)
             throw Error(ExitCode::input,
-                        "has " + std::to_string(named.source->unlabelled) + " rows for split '" + named.split +
-                            "', and the label of none is one of the stated classes",
+                        "has " + std::to_string(named.source->unlabelled) + " rows for split '" +
+                            named.split + "', and the label of none is one of the stated classes",
                         "--classes 'a|b' names the label's values in their order (default: 0 and 1); "
                         "--regression learns numbers",
                         named.source->info().path);

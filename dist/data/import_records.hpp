@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-/// What a missing or infinite value counts as: a public value. Where none is stated, the middle of the column's
-/// range, and 0 where it has none.
+/// What a missing or infinite value counts as: a public value. Where none is stated, the middle of the
+/// column's range, and 0 where it has none.
 struct MissingRule {
     bool refused = false;                   ///< a problem in place of that
     bool zero = false;                      ///< 0, in the column's own units
@@ -56,9 +56,9 @@ struct ImportSummary {
     bool targets = false;                   ///< numbers in place of labels
     std::map<std::string, std::uint64_t> persons;  ///< by split, where an id is one
     std::uint64_t rows_left_out = 0;               ///< of persons of more rows than are kept
-    std::uint64_t unlabelled = 0;        ///< rows left out: their label is none of the stated ones
+    std::uint64_t unlabelled = 0;                  ///< rows left out: their label is none of the stated ones
     std::vector<std::string> tolerated;  ///< cells that do not fit their column, for the owner alone
-    std::string id_note;                           ///< where the ids come from, and what they cover
+    std::string id_note;                 ///< where the ids come from, and what they cover
 };
 
 /// Reads every source once (twice for `ranges_from_data`) and writes the dataset `path`, slab by slab. Values

@@ -106,11 +106,10 @@ void require_only(const json& object, const std::set<std::string>& known, const 
 Column column_of(const json& object, std::size_t index, bool withheld) {
     const std::string prefix = "column[" + std::to_string(index) + "].";
     if (!object.is_object()) throw "field \"column[" + std::to_string(index) + "]\" must be an object";
-    require_only(
-        object,
-        {"name", "reads", "type", "range", "values", "buckets", "named", "encoding", "format", "unit",
-         "missing"},
-        prefix);
+    require_only(object,
+                 {"name", "reads", "type", "range", "values", "buckets", "named", "encoding", "format",
+                  "unit", "missing"},
+                 prefix);
     const JsonFields fields(object, prefix, false);
     Column column;
     column.name = fields.text("name", true);

@@ -15,8 +15,8 @@ struct Column {
     enum class Kind { number, date, category };
 
     std::string name = {};
-    /// The table's column, where this is one of two parts of a column whose type nobody has stated: its number,
-    /// or the bucket of its text (parts_of_undeclared). Empty: the column of its name.
+    /// The table's column, where this is one of two parts of a column whose type nobody has stated: its
+    /// number, or the bucket of its text (parts_of_undeclared). Empty: the column of its name.
     std::string reads = {};
     Kind kind = Kind::number;
     /// In the column's own units, of a date in days since 1970-01-01: mapped to [0, 1]. Unknown: stored as it
@@ -52,8 +52,8 @@ std::string bucket_name(std::size_t bucket);
 Column hashed_column(const std::string& name, std::size_t buckets = usual_buckets);
 /// One feature, the place of the cell among those that were found: likewise.
 Column unnamed_column(const std::string& name);
-/// A column of a table whose type nobody has stated: its number, and the bucket of its text. What a cell becomes
-/// depends on that cell alone (models/privacy/mathematics.md, undeclared columns).
+/// A column of a table whose type nobody has stated: its number, and the bucket of its text. What a cell
+/// becomes depends on that cell alone (models/privacy/mathematics.md, undeclared columns).
 std::vector<Column> parts_of_undeclared(const std::string& name);
 /// The bucket that every number has in the text part.
 std::size_t bucket_of_numbers(const Column& text_part);

@@ -36,15 +36,14 @@ namespace holdfast {
 namespace {
 
 struct Options {
-    std::string input, test, out, format = "auto", delimiter, undeclared = "number", encode = "onehot", source_scaling,
-                                  scale_file;
+    std::string input, test, out, format = "auto", delimiter, undeclared = "number", encode = "onehot",
+                                  source_scaling, scale_file;
     std::string label, classes, id, schema;  // CSV columns
     std::string decimal = ".", thousands;    // CSV numbers
     std::vector<std::string> dates, missing_words;
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
-    bool no_labels = false, scale_from_data = false, id_from_content = false,
-         regression = false;
+    bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
     std::string target_range;
     std::vector<std::string> drop, categories, missing, scale;
     std::string person, rows_at_most, keep, order_by, aggregate;
@@ -245,8 +244,8 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
     if (format == "csv") {
-        const bool strict = std::find(options.missing.begin(), options.missing.end(), "error") !=
-                            options.missing.end();
+        const bool strict =
+            std::find(options.missing.begin(), options.missing.end(), "error") != options.missing.end();
         const CsvUse use = options.no_labels ? CsvUse::queries : strict ? CsvUse::strict : CsvUse::training;
         Schema read = schema ? *schema : schema_of_csv(path, csv_options(options));
         // A person's rows have no mean of buckets: where they are summarised, text counts as missing.
@@ -425,8 +424,9 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
         text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) +
                 ": " + std::to_string(summary.rows_left_out) + "\n";
     if (summary.unlabelled > 0)
-        text += "  rows left out, whose label is none of the stated ones: " + std::to_string(summary.unlabelled) +
-                "\n";
+        text +=
+            "  rows left out, whose label is none of the stated ones: " + std::to_string(summary.unlabelled) +
+            "\n";
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -526,10 +526,11 @@ void declare_columns(const Command& command, Options& options) {
                        "CSV: the character between cells, or tab (default: the one that splits the header "
                        "line into most columns)");
     command
-        .add_option("--undeclared", options.undeclared,
-                    "CSV: what a column is of which no option says it: number, or any. Of any, each cell is a "
-                    "number, a date (2024-12-31, 31.12.2024) or hashed text by itself, and holdfast measure "
-                    "finds ranges and frequent buckets")
+        .add_option(
+            "--undeclared", options.undeclared,
+            "CSV: what a column is of which no option says it: number, or any. Of any, each cell is a "
+            "number, a date (2024-12-31, 31.12.2024) or hashed text by itself, and holdfast measure "
+            "finds ranges and frequent buckets")
         .one_of({"number", "any"})
         .show_default();
     command.add_option("--decimal", options.decimal, "CSV: the character before decimals").show_default();
@@ -596,11 +597,12 @@ void declare_facts(const Command& command, Options& options) {
 
 void declare_scaling(const Command& command, Options& options) {
     command
-        .add_option(
-            "--missing", options.missing,
-            "Missing values, in the column's own units: COLUMN=VALUE (repeatable), zero, or error, which also "
-            "refuses cells that do not fit their column and labels that are none of the classes (default: the "
-            "middle of the public range, 0 where there is none)")
+        .add_option("--missing", options.missing,
+                    "Missing values, in the column's own units: COLUMN=VALUE (repeatable), zero, or error, "
+                    "which also "
+                    "refuses cells that do not fit their column and labels that are none of the classes "
+                    "(default: the "
+                    "middle of the public range, 0 where there is none)")
         .one_at_a_time();
     command
         .add_option("--scale", options.scale,

@@ -23,7 +23,8 @@ struct SchemaRequest {
 };
 
 constexpr const char* to_fill_in =
-    "# What the columns of a table mean: its types, values, classes and marks were found in private records.\n"
+    "# What the columns of a table mean: its types, values, classes and marks were found in private "
+    "records.\n"
     "# Check that all of it is public knowledge, then delete the line found = true: with it every guarantee "
     "is only\n"
     "# 'as published', and a published model does not tell what was found.\n"
@@ -34,7 +35,8 @@ constexpr const char* to_fill_in =
     "#          may know. An empty text among the values stands for a missing cell.\n"
     "#   missing = VALUE in a column of numbers is what missing cells count as; without it the middle of the "
     "range.\n"
-    "#   type = \"any\": each cell is a number or hashed text by itself, without a range; holdfast measure finds "
+    "#   type = \"any\": each cell is a number or hashed text by itself, without a range; holdfast measure "
+    "finds "
     "what is\n"
     "#          frequent.\n"
     "#   type = \"drop\" leaves a column out.\n"
@@ -85,7 +87,8 @@ std::string as_text(const TableGuess& guess, const SchemaRequest& request) {
         text += "  ranges, categories and classes are those of the records: found = true says so\n";
     else
         text +=
-            "  to be filled in: the public range of every number; found = true goes once all of it is public\n";
+            "  to be filled in: the public range of every number; found = true goes once all of it is "
+            "public\n";
     return text + next_command({"import", request.input, "--schema", request.out, "--out",
                                 request.out.substr(0, request.out.rfind('.')) + ".h5"});
 }

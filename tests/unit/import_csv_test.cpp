@@ -61,7 +61,8 @@ TEST(ImportCsv, ARowWhoseLabelIsNoneOfTheStatedIsNoRecord) {
     import.csv.classes = {"0", "1", ""};  // which stands for a missing one
     EXPECT_EQ(import.run("a,y\n1,0\n2,\n4,1\n").unlabelled, 0);
     CsvImport none;
-    EXPECT_THAT(none.error("a,y\n2,ja\n").message(), HasSubstr("the label of none is one of the stated classes"));
+    EXPECT_THAT(none.error("a,y\n2,ja\n").message(),
+                HasSubstr("the label of none is one of the stated classes"));
     CsvImport strict;
     strict.use = CsvUse::strict;
     EXPECT_THAT(strict.error(text).message(), HasSubstr("line 3, column 'y': the label is missing (and 1"));
@@ -71,12 +72,21 @@ TEST(ImportCsv, ARowWhoseLabelIsNoneOfTheStatedIsNoRecord) {
 }
 
 /// Kinds of one dirty record beside clean ones: "id,a,c,d,y".
-constexpr const char* dirty_rows[] = {
-    "9,unknown,red,2020-01-02,1", "9,inf,red,2020-01-02,1",  "9,nan,red,2020-01-02,1",
-    "9,1e999,red,2020-01-02,1",   "9,1,blue,2020-01-02,1",   "9,2020-01-02,red,2020-01-02,1",
-    "9,\"2,5\",red,2020-01-02,1", "9,1,red,2020-01-02,2",    "9,1,red,2020-01-02,",
-    "9,1,red,2020-01-02,1,extra", "9,1",                     "",
-    "9,1,TRUE,2020-01-02,1",      "9,1,red,soon,1",          "9,,NA,?,1"};
+constexpr const char* dirty_rows[] = {"9,unknown,red,2020-01-02,1",
+                                      "9,inf,red,2020-01-02,1",
+                                      "9,nan,red,2020-01-02,1",
+                                      "9,1e999,red,2020-01-02,1",
+                                      "9,1,blue,2020-01-02,1",
+                                      "9,2020-01-02,red,2020-01-02,1",
+                                      "9,\"2,5\",red,2020-01-02,1",
+                                      "9,1,red,2020-01-02,2",
+                                      "9,1,red,2020-01-02,",
+                                      "9,1,red,2020-01-02,1,extra",
+                                      "9,1",
+                                      "",
+                                      "9,1,TRUE,2020-01-02,1",
+                                      "9,1,red,soon,1",
+                                      "9,,NA,?,1"};
 constexpr const char* clean_rows = "id,a,c,d,y\n1,4,red,2020-01-01,0\n2,6,green,2020-01-03,1\n";
 
 /// What a model carries of a dataset, and the other records of it.
@@ -91,7 +101,8 @@ Carried carried(CsvImport& import, const std::string& text) {
     import.run(text);
     const DatasetReader reader(import.out);
     const std::vector<double> values = reader.read_all().features.wide_values();
-    return {reader.info().schema, reader.info().feature_names,
+    return {reader.info().schema,
+            reader.info().feature_names,
             {values.begin(), values.begin() + 2 * static_cast<std::ptrdiff_t>(reader.info().features)}};
 }
 
@@ -122,12 +133,13 @@ TEST(ImportCsv, OfAColumnWithoutATypeEachCellIsReadByItself) {
     const auto cells = [&](const std::string& rows) {
         return import.records("a,y\n" + rows).features.wide_values();
     };
-    const std::vector<double> values = cells("7,0\n7.0,0\n2020-01-02,0\n02.01.2020,0\nTRUE,0\nT,0\n,0\nNA,0\ninf,0\n");
+    const std::vector<double> values =
+        cells("7,0\n7.0,0\n2020-01-02,0\n02.01.2020,0\nTRUE,0\nT,0\n,0\nNA,0\ninf,0\n");
     const std::vector<double> numbers{7, 7, 18263, 18263, 0, 0, 0, 0, 0};
     for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(values[2 * i], numbers[i]) << i;
     for (const std::size_t i : {1u, 2u, 3u}) EXPECT_EQ(values[2 * i + 1], values[1]) << i;  // all are numbers
-    EXPECT_EQ(values[2 * 4 + 1], values[2 * 5 + 1]);  // booleans
-    EXPECT_EQ(values[2 * 6 + 1], values[2 * 7 + 1]);  // missing
+    EXPECT_EQ(values[2 * 4 + 1], values[2 * 5 + 1]);                                        // booleans
+    EXPECT_EQ(values[2 * 6 + 1], values[2 * 7 + 1]);                                        // missing
     EXPECT_NE(values[2 * 4 + 1], values[1]);
     EXPECT_NE(values[2 * 6 + 1], values[1]);
     EXPECT_EQ(cells("\"1,5\",0\n")[0], 0);  // between commas no mark of decimals

@@ -60,8 +60,8 @@ std::optional<MeasuredColumn> column_of(const json& object) {
     return column;
 }
 
-/// Of what was drawn alone: the text part goes where no bucket but that of numbers is frequent, else the number
-/// part where that bucket is not.
+/// Of what was drawn alone: the text part goes where no bucket but that of numbers is frequent, else the
+/// number part where that bucket is not.
 void drop_empty_parts(MeasuredConstants& drawn, const std::vector<UndeclaredColumn>& undeclared) {
     for (const UndeclaredColumn& column : undeclared) {
         const std::optional<MeasuredColumn>& text = drawn.columns[column.text];

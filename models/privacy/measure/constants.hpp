@@ -103,7 +103,7 @@ struct MeasuredTable {
     std::vector<std::size_t> features;  ///< [request.columns + categories + names], their places, so in order
     std::size_t all = 0;                ///< features, measured or not
     std::vector<UndeclaredColumn> undeclared = {};  ///< parts that hold nothing are dropped
-    std::string other = "";             ///< what all that has no name is called
+    std::string other = "";                         ///< what all that has no name is called
 };
 
 /// Draws the count, then columns in their order.
