@@ -248,8 +248,8 @@ class CsvSource : public RecordSource {
         }
         if (lacks_label(cell)) return false;
         if (!schema_.classes.empty()) return is_missing(cell) || listed_at(schema_.classes, cell).has_value();
-        const auto label = whole_number(cell);
-        return label && (*label == 0 || *label == 1);
+        const auto label = whole_number(cell);  // how many classes there are says ImportOptions::classes
+        return label && *label >= 0;
     }
 
     static std::optional<std::int64_t> whole_number(const std::string& cell) {

@@ -166,6 +166,17 @@ std::string format_of(const Options& options) {
     fail(options.input, "its name does not tell its format", "say --format csv, npy, npz, idx or hdf5");
 }
 
+/// Are cells that do not fit refused?
+bool is_strict(const Options& options) {
+    return std::find(options.missing.begin(), options.missing.end(), "error") != options.missing.end();
+}
+
+/// As --classes states it; nothing: it names the classes, or is not given.
+std::optional<std::int64_t> number_of_classes(const Options& options) {
+    const auto count = number_of<std::int64_t>(options.classes);
+    return count && *count >= 2 ? count : std::nullopt;
+}
+
 CsvOptions csv_options(const Options& options) {
     if (options.label.empty() && !options.no_labels)
         fail("--label", "a CSV file needs its label column",
@@ -187,7 +198,7 @@ CsvOptions csv_options(const Options& options) {
     }
     csv.missing_words = options.missing_words;
     csv.label = options.label;
-    if (!options.classes.empty()) csv.classes = cut_list(options.classes);
+    if (!options.classes.empty() && !number_of_classes(options)) csv.classes = cut_list(options.classes);
     require_distinct("--classes", csv.classes);
     csv.regression = options.regression;
     if (csv.regression && !csv.classes.empty())
@@ -244,9 +255,9 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
     if (format == "csv") {
-        const bool strict =
-            std::find(options.missing.begin(), options.missing.end(), "error") != options.missing.end();
-        const CsvUse use = options.no_labels ? CsvUse::queries : strict ? CsvUse::strict : CsvUse::training;
+        const CsvUse use = options.no_labels    ? CsvUse::queries
+                           : is_strict(options) ? CsvUse::strict
+                                                : CsvUse::training;
         Schema read = schema ? *schema : schema_of_csv(path, csv_options(options));
         // A person's rows have no mean of buckets: where they are summarised, text counts as missing.
         if (!options.aggregate.empty() || (read.persons && read.persons->summarises()))
@@ -335,6 +346,16 @@ std::optional<PersonRule> person_rule(const Options& options, const std::optiona
     return rule;
 }
 
+/// Labels are 0 to below this number; 0: the reader of the table judges them by its list.
+std::int64_t class_count(const Options& options, const std::optional<Schema>& schema) {
+    if (options.no_labels || options.regression || (schema && schema->regression)) return 0;
+    if (const auto count = number_of_classes(options)) return *count;
+    const bool table = format_of(options) == "csv";
+    const bool listed = schema ? !schema->classes.empty() : !options.classes.empty();
+    if (!listed) return table && !is_strict(options) ? 2 : 0;
+    return table ? 0 : static_cast<std::int64_t>(cut_list(options.classes).size());
+}
+
 ImportOptions import_options(const Options& options, const std::optional<Schema>& schema) {
     ImportOptions parsed;
     parsed.persons = person_rule(options, schema);
@@ -346,8 +367,7 @@ ImportOptions import_options(const Options& options, const std::optional<Schema>
              "keep --scale: only public ranges support a guarantee");
     }
     parsed.missing = parse_missing(options.missing);
-    if (!options.classes.empty() && format_of(options) != "csv")
-        parsed.classes = static_cast<std::int64_t>(cut_list(options.classes).size());
+    parsed.classes = class_count(options, schema);
     if (!options.target_range.empty())
         parsed.target_range =
             parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
@@ -497,10 +517,11 @@ void declare_columns(const Command& command, Options& options) {
                        "schema wrote and its "
                        "owner filled in, or a dataset or model (.h5) that was made by one");
     command.add_option("--label", options.label, "CSV: the label column");
-    command.add_option("--classes", options.classes,
-                       "Public list of the label's values in order, a|b|c (CSV: default 0 and 1; arrays have "
-                       "their places, 0, 1, 2, …). A row with another label is no record: it is left out, "
-                       "and counted");
+    command.add_option(
+        "--classes", options.classes,
+        "Public list of the label's values in order, a|b|c, or the number of classes 0, 1, 2, … "
+        "(default: 2 in a CSV file; in arrays all). A row with another label is no record: it "
+        "is left out, and counted");
     command.add_flag("--regression", options.regression,
                      "Not IDX: the label column or array holds numbers, which a regression learns "
                      "(network.classes = 1)");

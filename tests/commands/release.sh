@@ -24,7 +24,7 @@ field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
     echo id,a,b,y
     for ((i = 0; i < 330; ++i)); do echo "$i,$((i % 3 == 0 ? 90 : i % 3 == 1 ? 10 : 50)).$((i % 10)),$((i % 3 == 2 ? 90 : 10)).$((i % 7)),$((i % 3))"; done
 } > three.csv
-"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --population ring --out three.h5 --quiet > /dev/null || fail "cannot import three.csv"
+"$holdfast" import three.csv --label y --classes 3 --id id --scale '*=0:100' --test-fraction 0.1 --population ring --out three.h5 --quiet > /dev/null || fail "cannot import three.csv"
 umask 022
 train binary two.h5 training.expected_records=400
 train ensemble two.h5 training.expected_records=400 ensemble.members=5
@@ -138,7 +138,7 @@ for kind in named numbered; do
     [ $kind = named ] && options+=(--id id)
     [ $kind = numbered ] && options+=(--drop id)
     awk -F, -v OFS=, 'NR > 1 { $1 += 1000 } { print }' three.csv > town.csv
-    "$holdfast" import town.csv --label y --scale '*=0:100' --test-fraction 0.1 --expected-records 300 "${options[@]}" --out $kind.h5 --quiet > /dev/null || fail "cannot import $kind.h5"
+    "$holdfast" import town.csv --label y --classes 3 --scale '*=0:100' --test-fraction 0.1 --expected-records 300 "${options[@]}" --out $kind.h5 --quiet > /dev/null || fail "cannot import $kind.h5"
     train $kind $kind.h5 network.classes=3
 done
 account town numbered.h5 --budget 1000
@@ -155,7 +155,7 @@ grep -q '"status":"proved"' remembered.json && fail "an answer drawn as publishe
 release town named more.h5 0.1 --quiet --json > refused.json 2> err.txt && fail "queries of another width"
 "$holdfast" train --quiet --data two.h5 --out uncounted --set training.expected_records=0 --set "network.hidden=[]" > /dev/null || fail "synth states its count"
 grep -q '"training.expected_records": 400' uncounted/manifest.json || fail "the dataset's public count is not taken"
-"$holdfast" import town.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --population town --out bare.h5 --quiet > /dev/null
+"$holdfast" import town.csv --label y --classes 3 --id id --scale '*=0:100' --test-fraction 0.1 --population town --out bare.h5 --quiet > /dev/null
 "$holdfast" train --quiet --data bare.h5 --out bare --set network.classes=3 --set "network.hidden=[]" > /dev/null || fail "data without a count does not train"
 grep -q 'as published (gap: the step divides by the number of records found' bare/manifest.json || fail "a private count passes as public"
 account town bare.h5

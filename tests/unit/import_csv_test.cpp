@@ -56,7 +56,9 @@ TEST(ImportCsv, ARowWhoseLabelIsNoneOfTheStatedIsNoRecord) {
     const std::string text = "a,y\n1,0\n2,\nx,NA\n4,1\n";
     CsvImport import;
     EXPECT_EQ(import.run(text).unlabelled, 2);
+    import.options.classes = 2;
     EXPECT_EQ(import.run("a,y\n1,0\n2,2\n3,-1\n4,1.0\n5,0.5\n6,ja\n").unlabelled, 4);
+    import.options.classes = 0;
     EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 4));
     import.csv.classes = {"0", "1", ""};  // which stands for a missing one
     EXPECT_EQ(import.run("a,y\n1,0\n2,\n4,1\n").unlabelled, 0);
@@ -111,6 +113,7 @@ class OneDirtyRecord : public testing::TestWithParam<const char*> {};
 TEST_P(OneDirtyRecord, ChangesNothingButItself) {
     const auto is_alike = [&](CsvImport& import) {
         import.csv.id = "id";
+        import.options.classes = 2;
         EXPECT_EQ(carried(import, std::string(clean_rows) + GetParam() + "\n"), carried(import, clean_rows));
     };
     CsvImport stated;
