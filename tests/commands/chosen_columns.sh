@@ -93,7 +93,7 @@ refused 6 'nothing was charged' measure --data scaled.h5 --ledger one.db --out n
 # Of four labels x0 tells 1, 2 and 3 apart, x1 only who is 0.
 awk 'BEGIN { srand(9); print "id,x0,x1,x2,y"; for (i = 0; i < 4000; ++i) { y = int(4 * rand())
     print i "," (y + rand()) / 4 "," (rand() < 0.5 ? rand() : (y > 0) / 2 + rand() / 2) "," rand() "," y } }' >four.csv
-must import four.csv --id id --label y --population ward --scale '*=0:1' --expected-records 4000 --out four.h5
+must import four.csv --id id --label y --classes 4 --population ward --scale '*=0:1' --expected-records 4000 --out four.h5
 open_account four four.h5 "${gdp[@]}"
 refused 3 'state how many there are: --classes' measure --data four.h5 --ledger four.db --out none.h5 --features 1
 [[ $(spent four) == *' 0' ]] || fail "charged for labels that nobody stated: $(spent four)"

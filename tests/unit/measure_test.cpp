@@ -722,6 +722,33 @@ TEST(DrawnConstants, TheCountIsPersonsPlusNoiseOfItsSigma) {
     EXPECT_NEAR(std::sqrt(squares / draws) / law.count_sigma, 1, 0.03);
 }
 
+TEST(DrawnConstants, PartsOfAnUndeclaredColumnThatHoldNothingAreDropped) {
+    MeasureRequest request = asked(false, 1);
+    request.categories = 1;
+    const MeasureLaw law = MeasureLaw::of(request);
+    SeededBits bits(8);
+    constexpr std::size_t numbers = 17;
+    const auto features_of_parts = [&](const std::vector<Person>& cells, const std::vector<Person>& buckets) {
+        const std::vector<ColumnCounts> columns{counted(cells), counted(buckets)};
+        const MeasuredConstants drawn = draw_constants(
+            request, law, {74000, 74000, {0, 1}, 2, "", {{0, 1, numbers}}},
+            [&](std::size_t first, std::size_t last) {
+                return std::vector<ColumnCounts>(columns.begin() + static_cast<std::ptrdiff_t>(first),
+                                                 columns.begin() + static_cast<std::ptrdiff_t>(last));
+            },
+            bits);
+        const std::string text = drawn.to_json().dump();
+        EXPECT_EQ(MeasuredConstants::from_text(text, "here").features(), drawn.features());
+        return std::vector<std::size_t>{drawn.columns[0]->features(), drawn.columns[1]->features()};
+    };
+    const std::vector<Person> all(20000, Person{17.0}), texts(20000, Person{3.0});
+    std::vector<Person> both = all;
+    both.insert(both.end(), texts.begin(), texts.end());
+    EXPECT_EQ(features_of_parts(ages(300), all), (std::vector<std::size_t>{1, 0}));
+    EXPECT_EQ(features_of_parts({}, texts), (std::vector<std::size_t>{0, 2}));
+    EXPECT_EQ(features_of_parts(ages(300), both), (std::vector<std::size_t>{1, 3}));
+}
+
 TEST(DrawnConstants, AreReadAgainAsTheyWereWritten) {
     MeasureRequest request = asked(true, 2);
     const MeasureLaw law = MeasureLaw::of(request);

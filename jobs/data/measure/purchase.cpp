@@ -165,7 +165,7 @@ void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, con
         MeasuredConstants drawn = draw_constants(
             part, law,
             {static_cast<std::int64_t>(persons.count()), static_cast<std::uint64_t>(known), places,
-             info.features, undeclared, other_values},
+             info.features, other_values, undeclared},
             [&](std::size_t begin, std::size_t end) {
                 return counted(reader, persons, features, undeclared, begin, end);
             },

@@ -102,8 +102,8 @@ struct MeasuredTable {
     std::uint64_t stated = 0;           ///< the public number of persons, where the count is not asked for
     std::vector<std::size_t> features;  ///< [request.columns + categories + names], their places, so in order
     std::size_t all = 0;                ///< features, measured or not
+    std::string other = "";             ///< what all that has no name is called
     std::vector<UndeclaredColumn> undeclared = {};  ///< parts that hold nothing are dropped
-    std::string other = "";                         ///< what all that has no name is called
 };
 
 /// Draws the count, then columns in their order.
