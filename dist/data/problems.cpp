@@ -57,7 +57,7 @@ std::vector<const Problems::Kind*> Problems::in_order() const {
 
 std::vector<std::string> Problems::told() const {
     std::vector<std::string> lines;
-    for (const Kind* kind : in_order()) lines.push_back(text_of(*kind));
+    for (const Kind* kind : in_order()) lines.push_back(text_of(*kind) + "; " + kind->hint);
     return lines;
 }
 

@@ -505,7 +505,7 @@ void run(const Options& options, const Context& context) {
         context.log->warn("{}: {} rows were left out, whose label is none of the stated ones (--classes)",
                           options.input, summary.unlabelled);
     for (const std::string& line : summary.tolerated)
-        context.log->warn("{}: {}: counts as missing", options.input, line);
+        context.log->warn("{}: counts as missing: {}", options.input, line);
 
     // 4. What was read, and what the dataset states of itself.
     context.print(as_json(summary, options.out), as_text(summary, options.out));

@@ -195,7 +195,7 @@ TEST(Schema, ARemedyIsNamedForWhatACellLooksLike) {
         const std::string path = folder.write("a.csv", text);
         return refusal([&] {
             std::vector<NamedSource> sources;
-            sources.push_back({"train", open_csv(path, CsvOptions{.label = "y"})});
+            sources.push_back({"train", open_csv(path, CsvOptions{.label = "y"}, CsvUse::strict)});
             import_records(sources, {}, folder.file("out.h5"));
         });
     };
