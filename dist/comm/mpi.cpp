@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -236,9 +239,22 @@ Machine machine_of_this_rank() {
     return machine;
 }
 
+/// Settings are read once MPI is there, and its start needs this one: the last that the command line has.
+double stall_seconds(std::span<char* const> words) {
+    constexpr std::string_view name = "run.stall_seconds=";
+    double seconds = default_stall_seconds;
+    for (const std::string_view word : words) {
+        const std::size_t at = word.find(name);
+        if (at == std::string_view::npos) continue;
+        const char* const begin = word.data() + at + name.size();
+        std::from_chars(begin, word.data() + word.size(), seconds);  // the settings refuse what is no number
+    }
+    return seconds;
+}
+
 }  // namespace
 
-MpiSession::MpiSession(int& argc, char**& argv) {
+MpiSession::MpiSession(int& argc, char**& argv, const std::function<void()>& start_libraries) {
     if (!launched_by_mpi()) {
         world_ = make_serial_communicator();
         return;
@@ -246,6 +262,7 @@ MpiSession::MpiSession(int& argc, char**& argv) {
     // Open MPI's own choice for two or three ranks takes twice as long as a sum that blocks.
     ::setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     watch_ = std::make_unique<MpiWatch>();
+    watch_->give_up_after(stall_seconds({argv, static_cast<std::size_t>(argc)}));
     const auto lock = watch_->calls();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
@@ -256,6 +273,7 @@ MpiSession::MpiSession(int& argc, char**& argv) {
     world_ =
         std::make_unique<MpiCommunicator>(Handle(MPI_COMM_WORLD, false), machine_of_this_rank(), *watch_);
     watch_->start(MPI_COMM_WORLD);
+    start_libraries();
 }
 
 MpiSession::~MpiSession() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "dist/comm/communicator.hpp"
@@ -13,9 +14,11 @@ bool launched_by_mpi();
 
 /// Owns MPI for the life of the program. Outside mpirun and srun no MPI is started and world() is serial. Its
 /// end waits for all ranks. Built without MPI (HOLDFAST_MPI=OFF), a launched one is refused: Error (usage).
+/// `start_libraries` runs under the lock of MPI calls, once MPI is there: for libraries that call MPI. A start
+/// of MPI that takes longer than run.stall_seconds of the command line ends this process, with exit code 8.
 class MpiSession {
   public:
-    MpiSession(int& argc, char**& argv);
+    MpiSession(int& argc, char**& argv, const std::function<void()>& start_libraries);
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;

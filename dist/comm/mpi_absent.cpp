@@ -10,7 +10,7 @@ namespace holdfast {
 
 class MpiWatch {};
 
-MpiSession::MpiSession(int&, char**&) {
+MpiSession::MpiSession(int&, char**&, const std::function<void()>&) {
     if (launched_by_mpi())
         throw Error(ExitCode::usage, "this program is built without MPI, so every rank would do all the work",
                     "start it alone, or build it with HOLDFAST_MPI=ON", "MPI");

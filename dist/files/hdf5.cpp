@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "dist/files/hdf5_probe.hpp"
+#include "dist/files/hdf5_version.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 
@@ -65,16 +66,6 @@ Diagnosis diagnose() {
     const std::string reason = diagnose().text;
     throw Error(ExitCode::output, what + (reason.empty() ? "" : ": " + reason),
                 "check the free space and the rights of the folder", where);
-}
-
-/// Silences HDF5's own printing and forbids filters loaded from files; HDF5 keeps these settings for the
-/// process. No clean-up at exit: Handle closes everything, and the clean-up crashes over a file that a full
-/// disk kept open.
-void prepare_library() {
-    H5dont_atexit();  // fails when called again, which is as good
-    H5open();
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    H5PLset_loading_state(0);
 }
 
 Handle property_list(hid_t kind) {
@@ -215,7 +206,7 @@ void require_held(hid_t dataset, const std::string& where) {
 }
 
 void require_hdf5_file(const std::string& path) {
-    prepare_library();
+    start_hdf5();
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) {
         throw Error(ExitCode::input, std::string("cannot be opened: ") + std::strerror(errno),
@@ -375,7 +366,7 @@ void Dataset::close() {
 }
 
 File File::create(const std::string& path, const std::string& shown) {
-    prepare_library();
+    start_hdf5();
     const std::string& name = shown.empty() ? path : shown;
     const Handle access = access_properties();
     const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id());
@@ -411,7 +402,7 @@ File File::open_sealed(const std::string& path, SealShare share) {
     return file;
 }
 File File::open_update(const std::string& path) {
-    prepare_library();
+    start_hdf5();
     return File(path, open_file(path, H5F_ACC_RDWR));
 }
 

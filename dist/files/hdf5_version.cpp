@@ -12,4 +12,11 @@ std::string hdf5_library_version() {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
+void start_hdf5() {
+    H5dont_atexit();  // fails when called again, which is as good
+    H5open();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    H5PLset_loading_state(0);
+}
+
 }  // namespace holdfast

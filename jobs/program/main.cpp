@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "dist/comm/mpi.hpp"
+#include "dist/files/hdf5_version.hpp"
 #include "jobs/program/build_info.hpp"
 #include "jobs/program/host_memory.hpp"
 #include "jobs/program/job.hpp"
@@ -209,7 +210,7 @@ struct Ending {
 
 /// What the program does while MPI is there. A rank that fails ends all others.
 Ending run_on_ranks(int argc, char** argv) {
-    MpiSession session(argc, argv);
+    MpiSession session(argc, argv, start_hdf5);
     const Communicator& world = session.world();
     int code = 0;
     try {

@@ -4,14 +4,38 @@
 
 #include <algorithm>
 
+#include "dist/files/hdf5.hpp"
 #include "dist/layout/process_grid.hpp"
 #include "dist/sum/selection_merge.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "tests/support/mpi_world.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace {
+int keyvals_made = 0;
+}
+
+// A parallel HDF5 makes a keyval as it opens: this definition comes before that of MPI.
+extern "C" {
+int PMPI_Comm_create_keyval(void* copy, void* destroy, int* keyval, void* state);
+int MPI_Comm_create_keyval(void* copy, void* destroy, int* keyval, void* state) {
+    ++keyvals_made;
+    return PMPI_Comm_create_keyval(copy, destroy, keyval, state);
+}
+}
 
 namespace holdfast {
 namespace {
+
+// Beside the watch's thread, no library calls MPI outside its lock: HDF5 has opened before the first file.
+TEST(MpiSession, OpensHdf5UnderItsLock) {
+    const int before = keyvals_made;
+    const TemporaryFolder folder;
+    hdf5::File file = hdf5::File::create(folder.file("first.h5"));
+    file.close();
+    EXPECT_EQ(keyvals_made, before);
+}
 
 std::vector<std::byte> bytes_of(int rank, std::size_t count) {
     std::vector<std::byte> bytes(count);

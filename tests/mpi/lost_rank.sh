@@ -57,4 +57,10 @@ timeout 60 tail --pid=$launcher -f /dev/null || fail "the others wait for it for
 wait $launcher || code=$?
 [ $code -eq 8 ] || fail "the job ends with $code: $(cat stopped.log)"
 grep -q "no rank got any further for 3 s, and no sign of life comes from rank" stopped.log || fail "$(cat stopped.log)"
+# One that never comes to the start of MPI is missed there.
+victim="one that never starts"
+code=0
+timeout 120 mpirun -n 1 "${train[@]}" --set run.stall_seconds=3 --out started : -n 1 sleep 100 > /dev/null 2> started.log || code=$?
+[ $code -eq 8 ] || fail "the job ends with $code: $(cat started.log)"
+grep -q "no rank got any further for 3 s: a call of MPI hangs" started.log || fail "$(cat started.log)"
 echo "a lost rank costs no more than the steps since its last checkpoint"

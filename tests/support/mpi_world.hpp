@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dist/comm/mpi.hpp"
+#include "dist/files/hdf5_version.hpp"
 
 namespace holdfast {
 
@@ -12,7 +13,7 @@ inline const Communicator* world = nullptr;
 /// The main of a test program that runs under mpirun: every rank runs every test.
 inline int run_on_ranks(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
-    MpiSession session(argc, argv);
+    MpiSession session(argc, argv, start_hdf5);
     world = &session.world();
     return RUN_ALL_TESTS();
 }

@@ -15,8 +15,7 @@ std::vector<BasicOption<RunSettings>> run_options() {
              &S::transport, {"auto", "mpi", "nccl"}),
         real("stall_seconds",
              "give up, with exit code 8, once no rank got any further for so many seconds: a host or a link "
-             "is "
-             "lost; a slow job goes on; 0: never",
+             "is lost; a slow job goes on; on the command line also the limit for the start of MPI; 0: never",
              &S::stall_seconds, at_least(0, 1e9)),
         integer("checkpoint_steps", "checkpoint every so many steps; 0: by time only", &S::checkpoint_steps,
                 0),
