@@ -1,5 +1,6 @@
 #include "dist/runs/manifest.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "dist/files/json_fields.hpp"
@@ -55,27 +56,41 @@ std::string schema_of(const Fields& dataset) {
     return dataset.object("schema").dump();
 }
 
+std::vector<std::string> texts_of(const Fields& fields, const char* name) {
+    const json* value = fields.find(name, false);
+    if (value == nullptr) return {};
+    const auto is_text = [](const json& text) { return text.is_string(); };
+    if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_text))
+        fields.wrong(name, "a list of texts", *value);
+    return value->get<std::vector<std::string>>();
+}
+
 /// A range that is not stated is the default one.
 DatasetFacts dataset_of(const json& dataset) {
     const Fields fields(dataset, "dataset.", true), optional(dataset, "dataset.", false);
     fields.find("count_found", true);
-    return {fields.text("path"),
-            fields.count("rows"),
-            fields.count("features"),
-            fields.count("classes"),
-            scaling_named(fields.text("scaling")).value_or(Scaling::unknown),
-            ids_of(fields),
-            range_of(fields, "range"),
-            fields.text("population"),
-            fields.text("digest"),
-            range_of(optional, "target_range"),
-            dealt_of(fields),
-            is_stated(fields, "count_found"),
-            schema_of(fields),
-            optional.text("measured"),  // stated where something was
-            unit_of(dataset),
-            dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1,
-            optional.text("label_law")};
+    DatasetFacts facts;
+    facts.path = fields.text("path");
+    facts.rows = fields.count("rows");
+    facts.features = fields.count("features");
+    facts.classes = fields.count("classes");
+    facts.digest = fields.text("digest");
+    facts.scaling = scaling_named(fields.text("scaling")).value_or(Scaling::unknown);
+    facts.ids = ids_of(fields);
+    facts.expected_records = fields.count("expected_records");
+    facts.population = fields.text("population");
+    facts.range = range_of(fields, "range");
+    facts.target_range = range_of(optional, "target_range");
+    facts.feature_names = texts_of(optional, "feature_names");
+    facts.count_found = is_stated(fields, "count_found");
+    facts.dealt = dealt_of(fields);
+    facts.unit = unit_of(dataset);
+    facts.rows_at_most = dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1;
+    facts.schema = schema_of(fields);
+    facts.count_measured = is_stated(optional, "count_measured");
+    facts.measured = optional.text("measured");
+    facts.label_law = optional.text("label_law");
+    return facts;
 }
 
 PublicRecords public_records_of(const Fields& manifest) {
@@ -153,6 +168,7 @@ json RunManifest::to_json() const {
                      {"scaling", name_of(dataset.scaling)},
                      {"ids", name_of(dataset.ids)},
                      {"dealt", name_of(dataset.dealt)},
+                     {"expected_records", dataset.expected_records},
                      {"count_found", dataset.count_found},
                      {"range", {dataset.range.low, dataset.range.high}},
                      {"schema", dataset.schema.empty() ? json() : json::parse(dataset.schema)},
@@ -173,6 +189,8 @@ json RunManifest::to_json() const {
     if (sample) object["sample"] = true;
     if (!metrics.empty()) object["metrics"] = metrics;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
+    if (dataset.count_measured) object["dataset"]["count_measured"] = true;
+    if (!dataset.feature_names.empty()) object["dataset"]["feature_names"] = dataset.feature_names;
     if (!dataset.measured.empty()) object["dataset"]["measured"] = dataset.measured;
     if (!dataset.label_law.empty()) object["dataset"]["label_law"] = dataset.label_law;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)

@@ -12,24 +12,12 @@
 namespace holdfast {
 
 /// What a run keeps of the dataset it was trained on.
-struct DatasetFacts {
+struct DatasetFacts : PublicFacts {  ///< all but PublicFacts::source
     std::string path;
     std::uint64_t rows = 0;  ///< found: for the owner only
     std::uint64_t features = 0;
     std::uint64_t classes = 0;
-    Scaling scaling = Scaling::unknown;
-    IdKind ids = IdKind::row_number;
-    FeatureRange range = default_feature_range;
-    std::string population;
-    std::string digest;                                 ///< of the set of records: RecordDigest
-    FeatureRange target_range = default_feature_range;  ///< of a regression
-    Dealt dealt = Dealt::unknown;
-    bool count_found = false;
-    std::string schema = "";    ///< as PublicFacts has it
-    std::string measured = "";  ///< likewise, and these
-    Unit unit = Unit::row;
-    std::uint64_t rows_at_most = 1;
-    std::string label_law = "";  ///< as PublicFacts has it
+    std::string digest;  ///< of the set of records: RecordDigest
 };
 
 /// Records trained on beside the private ones.

@@ -303,20 +303,10 @@ void report_plan(const FinishedRun& run, const Plan& plan, bool doing, Report& r
                    std::to_string(run.members()) + " anew" + resumed_text(run, plan) + "\n";
 }
 
-/// Of public records that the run was trained on beside, too; and what else the file says of its records, as
-/// members that stay were trained by that. Error (usage).
+/// The members that stay were trained on these records, facts and public records. Errors (input, usage).
 void require_same_data(const FinishedRun& run, const DatasetInfo& info, const Forgetting& forgetting,
-                       const PublicRecords& beside, const UnlearnRequest& request) {
-    const auto refuse = [&](const std::string& problem) {
-        throw Error(ExitCode::usage, problem, "name the dataset as it was then: " + run.manifest.dataset.path,
-                    request.data);
-    };
-    if (forgetting.digest != run.manifest.dataset.digest)
-        refuse("these are not the records that the run was trained on");
-    if (const std::string fact = changed_fact(run.manifest.dataset, info); !fact.empty())
-        refuse("the run was trained on these records, of which its file said something else: " + fact);
-    if (run.settings.training.expected_records == 0 && info.expected_records > 0)
-        refuse("the run counted its records, and this file states how many there are");
+                       const PublicRecords& beside) {
+    require_trained_on(run.manifest.dataset, forgetting.digest, info);
     if (beside != run.manifest.public_records)
         throw Error(ExitCode::usage, "the run was trained on other public records beside",
                     "name those it was trained with, in their order then where it had batches of them "
@@ -467,11 +457,10 @@ void unlearn(const Context& context, const UnlearnRequest& request) {
         const SecretKey secret = known ? SecretKey::read(key) : SecretKey::fresh();
         forgetting = request.rows.empty() ? look_up(reader, asked, secret, log.tokens())
                                           : look_up_rows(reader, request.rows, secret, log.tokens());
-        require_same_data(run, reader.info(), forgetting, beside, request);
+        require_same_data(run, reader.info(), forgetting, beside);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
         plan = plan_of(run, forgetting, training.normaliser, passed_over);
-        fingerprint = run_fingerprint(training, reader.info().range, reader.info().target_range,
-                                      forgetting.digest_left, beside);
+        fingerprint = run_fingerprint(training, reader.info(), forgetting.digest_left, beside);
     }
     plan = shared(context.world, std::move(plan));
 

@@ -67,9 +67,8 @@ class Stated {
     std::string fingerprint() const {
         TrainingPlan as_trained = plan_;
         as_trained.settings = configuration_from_json(run_.manifest.configuration).settings;
-        return run_fingerprint(as_trained, run_.manifest.dataset.range, run_.manifest.dataset.target_range,
-                               run_.manifest.dataset.digest, run_.manifest.public_records,
-                               run_.manifest.version);
+        return run_fingerprint(as_trained, run_.manifest.dataset, run_.manifest.dataset.digest,
+                               run_.manifest.public_records, run_.manifest.version);
     }
     bool same_program() const { return run_.manifest.version == program_identity(); }
 

@@ -18,6 +18,7 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "jobs/study/influence/newton.hpp"
@@ -67,10 +68,9 @@ struct OwnRecords {
 };
 
 Records trained_on(const FinishedFleet& fleet, const std::string& name) {
-    AllRecords all = read_all_records(DatasetReader(name), fleet.networks.settings());
-    if (all.digest != fleet.manifest.dataset.digest)
-        throw Error(ExitCode::input, "not the records that the fleet was trained on",
-                    "give the file and split that holdfast fleet was given", name);
+    const DatasetReader reader(name);
+    AllRecords all = read_all_records(reader, fleet.networks.settings());
+    require_trained_on(fleet.manifest.dataset, all.digest, reader.info());
     if (!fleet.networks.network().is_regression()) return std::move(all.records);
     return with_targets(std::move(all.records), fleet.manifest.dataset.target_range);
 }

@@ -210,9 +210,7 @@ void fleet(const Context& context, const FleetRequest& request) {
 
     // 4. A new folder, or this fleet's where it was interrupted, and no other job's meanwhile.
     install_signal_handlers();
-    const nlohmann::json whose = {
-        "fleet", run_fingerprint(plan, reader.info().range, reader.info().target_range, data.digest, {}),
-        ids};
+    const nlohmann::json whose = {"fleet", run_fingerprint(plan, reader.info(), data.digest, {}), ids};
     const std::string fingerprint = StreamDigest::of(whose.dump());
     if (context.world.is_root()) RunFolder::create(request.out, request.resume).claim(fingerprint);
     context.world.barrier();

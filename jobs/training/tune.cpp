@@ -18,6 +18,7 @@
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/ranks.hpp"
 #include "jobs/program/rounded.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -276,7 +277,9 @@ void Trials::pay(const DatasetReader& trained) {
 
     // 2. Whose folder it is; its key.
     nlohmann::json all = {own.digest,
+                          deciding_facts(info),
                           held.identity.digest,
+                          deciding_facts(reader.info()),
                           selection_.law.name(),
                           selection_.law.mean(),
                           selection_.epsilon.get_str(),

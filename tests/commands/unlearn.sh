@@ -98,7 +98,7 @@ refused "no id" 3 'empty: names no record' unlearn --run run --data all.h5 --ids
 refused "no file" 3 'absent: cannot be read' unlearn --run run --data all.h5 --ids absent "${to[@]}"
 tail -n +2 all.csv | cut -d, -f1 > everybody
 refused "everybody" 3 'no record would be left' unlearn --run run --data all.h5 --ids everybody "${to[@]}"
-refused "other data" 2 'not the records that the run was trained on' unlearn --run run --data rest.h5 --ids other "${to[@]}"
+refused "other data" 3 'not the records that the run was trained on' unlearn --run run --data rest.h5 --ids other "${to[@]}"
 refused "half an output" 2 '--out and --out-data go together' unlearn --run run --data all.h5 --ids leave --out none
 refused "public records that were none" 2 '--public: ' unlearn --run run --data all.h5 --ids leave --public all.h5:test "${to[@]}"
 refused "another file" 2 'would replace all.h5, which --data reads' unlearn --run run --data all.h5 --ids leave --out none --out-data all.h5
@@ -124,7 +124,7 @@ same "after a full disk" full fresh
 
 # Members that stay were trained by what the file said of its records then, and by public records in their order then.
 "$holdfast" import all.csv --label y --id id --test test.csv --population people --expected-records 400 --scale '*=0:1' --out scaled.h5 --quiet > /dev/null
-refused "another public range" 2 'the range of features was .* and is' unlearn --run run --data scaled.h5 --ids leave "${to[@]}"
+refused "another public range" 3 'the range of features was .* and is' unlearn --run run --data scaled.h5 --ids leave "${to[@]}"
 { head -n 1 rest.csv && tail -n 20 rest.csv; } > open.csv
 { head -n 1 open.csv && tail -n +2 open.csv | tac; } > backwards.csv
 for name in open backwards; do "$holdfast" import $name.csv --label y --population open --out $name.h5 --id id --quiet > /dev/null; done

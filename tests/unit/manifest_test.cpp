@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -23,8 +24,15 @@ struct ManifestTest : ::testing::Test {
         RunManifest manifest;
         manifest.kind = "boxes";
         manifest.configuration = {{"network.hidden", {8}}, {"training.epochs", 2}};
-        manifest.dataset = {"blobs.h5",    3000,      2,      2,   Scaling::public_constants,
-                            IdKind::given, {-1, 2.5}, "ward", "ab"};
+        DatasetFacts& dataset = manifest.dataset;
+        dataset.path = "blobs.h5";
+        dataset.rows = 3000;
+        dataset.features = dataset.classes = 2;
+        dataset.digest = "ab";
+        dataset.scaling = Scaling::public_constants;
+        dataset.ids = IdKind::given;
+        dataset.range = {-1, 2.5};
+        dataset.population = "ward";
         manifest.public_records = {7, "cd"};
         manifest.members = 5;
         manifest.steps = 4;
@@ -74,6 +82,32 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     EXPECT_EQ(read.layers, (std::vector<std::vector<std::uint64_t>>{{2, 8}, {8, 1}}));
     EXPECT_EQ(read.normaliser, 600.25);
     EXPECT_EQ(read.version, version());
+}
+
+// A fact that does not come back would count as unchanged (jobs/program/runs/dataset_identity.hpp).
+TEST_F(ManifestTest, EveryPublicFactComesBack) {
+    RunManifest manifest = sound();
+    DatasetFacts& facts = manifest.dataset;
+    facts.expected_records = 3010;
+    facts.target_range = {0, 7};
+    facts.feature_names = {"a", "b"};
+    facts.count_found = facts.count_measured = true;
+    facts.dealt = Dealt::content;
+    facts.unit = Unit::person;
+    facts.rows_at_most = 4;
+    facts.schema = R"({"label":"y"})";
+    facts.measured = "constants";
+    facts.label_law = "response";
+    const DatasetFacts back = read(manifest.to_json()).dataset;
+    const auto all = [](const PublicFacts& of) {
+        const auto& [scaling, ids, expected_records, population, range, target_range, source, feature_names,
+                     count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law] =
+            of;
+        return std::tuple(scaling, ids, expected_records, population, range.low, range.high, target_range.low,
+                          target_range.high, source, feature_names, count_found, dealt, unit, rows_at_most,
+                          schema, count_measured, measured, label_law);
+    };
+    EXPECT_EQ(all(back), all(facts));
 }
 
 TEST_F(ManifestTest, SaysOfASampleThatItIsOne) {

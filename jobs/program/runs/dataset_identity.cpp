@@ -1,6 +1,7 @@
 #include "jobs/program/runs/dataset_identity.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "dist/comm/communicator.hpp"
 #include "dist/data/import_records.hpp"
@@ -67,11 +68,14 @@ std::vector<std::uint64_t> hash_contents(const Records& records) {
 }
 
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
-    return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
-            info.scaling,      info.ids,          info.range,    info.population,
-            std::move(digest), info.target_range, info.dealt,    info.count_found,
-            info.schema,       info.measured,     info.unit,     info.rows_at_most,
-            info.label_law};
+    DatasetFacts facts;
+    static_cast<PublicFacts&>(facts) = info;
+    facts.path = info.path;
+    facts.rows = info.rows;
+    facts.features = info.features;
+    facts.classes = static_cast<std::uint64_t>(classes);
+    facts.digest = std::move(digest);
+    return facts;
 }
 
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
@@ -91,30 +95,53 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     return manifest;
 }
 
-std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
-    const auto changed = [](const std::string& what, const std::string& was, const std::string& is) {
-        return what + " was " + was + " and is " + is;
+nlohmann::json deciding_facts(const PublicFacts& facts) {
+    // The binding names every member: a new fact does not compile until it stands here.
+    const auto& [scaling, ids, expected_records, population, range, target_range, source, feature_names,
+                 count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law] = facts;
+    static_cast<void>(source);  // the path of the imported table decides nothing
+    const auto parsed = [](const std::string& text) {
+        return text.empty() ? nlohmann::json() : nlohmann::json::parse(text, nullptr, false);
     };
-    if (trained.range != now.range)
-        return changed("the range of features", text_of(trained.range), text_of(now.range));
-    if (trained.target_range != now.target_range)
-        return changed("the range of targets", text_of(trained.target_range), text_of(now.target_range));
-    if (trained.ids != now.ids) return changed("what names a record", name_of(trained.ids), name_of(now.ids));
-    if (trained.dealt != now.dealt && trained.dealt != Dealt::unknown)
-        return changed("what its splits were dealt by", name_of(trained.dealt), name_of(now.dealt));
-    if (trained.unit != now.unit)
-        return changed("the unit of privacy", name_of(trained.unit), name_of(now.unit));
-    if (trained.rows_at_most != now.rows_at_most)
-        return changed("the rows of a person", std::to_string(trained.rows_at_most) + " at most",
-                       std::to_string(now.rows_at_most));
-    if (trained.count_found != now.count_found)
-        return changed("the count of records", trained.count_found ? "found" : "stated",
-                       now.count_found ? "found" : "stated");
-    if (trained.scaling != now.scaling)
-        return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
-    if (trained.measured != now.measured) return "the measured constants are others";
-    if (trained.label_law != now.label_law) return "its labels are drawn otherwise";
+    const char* const count = count_found ? "found" : count_measured ? "measured" : "stated";
+    return {{"the scaling", name_of(scaling)},
+            {"the kind of the ids", name_of(ids)},
+            {"the count of records", expected_records},
+            {"the source of the count", count},
+            {"the population", population},
+            {"the range of features", {range.low, range.high}},
+            {"the range of targets", {target_range.low, target_range.high}},
+            {"the list of feature names", feature_names},
+            {"the ids that assigned the splits", name_of(dealt)},
+            {"the unit of privacy", name_of(unit)},
+            {"the maximum of rows per person", rows_at_most},
+            {"the schema", parsed(schema)},
+            {"the text of measured constants", measured},
+            {"the distribution of drawn labels", label_law}};
+}
+
+std::string changed_fact(const PublicFacts& trained, const PublicFacts& now) {
+    const nlohmann::json before = deciding_facts(trained), after = deciding_facts(now);
+    const auto shown = [](const nlohmann::json& value) {
+        constexpr std::size_t longest = 60;
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        return text.empty() ? "not stated" : text.substr(0, longest) + (text.size() > longest ? "…" : "");
+    };
+    for (const auto& [name, value] : before.items()) {
+        if (value == after.at(name)) continue;
+        const std::string was = shown(value), is = shown(after.at(name));
+        return name + (was == is ? " changed" : " was " + was + " and is " + is);
+    }
     return "";
+}
+
+void require_trained_on(const DatasetFacts& trained, const std::string& digest, const DatasetInfo& now) {
+    const auto refuse = [&](const std::string& problem) {
+        throw Error(ExitCode::input, problem, "name the dataset as it was then: " + trained.path, now.path);
+    };
+    if (digest != trained.digest) refuse("these are not the records that the run was trained on");
+    if (const std::string fact = changed_fact(trained, now); !fact.empty())
+        refuse("the run was trained on these records, but the file states another fact: " + fact);
 }
 
 std::string digest_of_records(const DatasetReader& reader) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,12 @@ DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::s
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
                         const std::string& data_digest);
 
-/// What a file says of its records and decides a training or a claim, where that is not what the file of a
-/// run said: "the scaling was public and is none"; empty where nothing is. The records have their digest.
-std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now);
+/// Every public fact that decides a training or a claim, by its name. The records have their digest.
+nlohmann::json deciding_facts(const PublicFacts& facts);
+/// The first deciding fact that differs: "the scaling was public and is none". Empty: no fact differs.
+std::string changed_fact(const PublicFacts& trained, const PublicFacts& now);
+/// Error (input): records of another digest than the run was trained on, or another deciding fact.
+void require_trained_on(const DatasetFacts& trained, const std::string& digest, const DatasetInfo& now);
 
 /// The digest of the records alone. Not collective. Errors (ExitCode::input): what DatasetReader finds.
 std::string digest_of_records(const DatasetReader& reader);

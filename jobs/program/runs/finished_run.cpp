@@ -131,13 +131,7 @@ std::vector<MemberRecords> records_as_trained(const FinishedRun& run, const Data
     Distributed all = distribute(
         reader, ProcessGrid(*alone, "auto", members.size(), 1), *alone,
         {members.size(), members, run.classes(), static_cast<std::uint64_t>(run.settings.training.seed)});
-    if (all.all.hex(*alone) != run.manifest.dataset.digest)
-        throw Error(ExitCode::usage, "these are not the records that the run was trained on",
-                    "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
-    if (const std::string fact = changed_fact(run.manifest.dataset, reader.info()); !fact.empty())
-        throw Error(ExitCode::usage,
-                    "the run was trained on these records, of which its file said something else: " + fact,
-                    "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
+    require_trained_on(run.manifest.dataset, all.all.hex(*alone), reader.info());
     for (MemberRecords& member : all.held)
         member.records = as_trained(std::move(member.records), run.settings, run.features,
                                     run.manifest.dataset.target_range);

@@ -371,14 +371,13 @@ std::string backend_for(const Settings& settings, const std::string& asked) {
     return settings.host_only() && anywhere ? "cpu" : asked;
 }
 
-std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
+std::string run_fingerprint(const TrainingPlan& plan, const PublicFacts& facts,
                             const std::string& data_digest, const PublicRecords& beside,
                             const std::string& program) {
     // The program too: what is proved is of the bits of one, and noise that another might put on another sum
     // is not drawn again.
-    nlohmann::json rest = {data_digest, beside.digest, plan.normaliser, range.low, range.high, program};
+    nlohmann::json rest = {data_digest, beside.digest, plan.normaliser, deciding_facts(facts), program};
     if (!beside.order.empty()) rest.push_back(beside.order);
-    if (plan.network.is_regression()) rest.push_back({targets.low, targets.high});
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 
@@ -418,7 +417,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     // 5. A new folder, or this run's: where it was interrupted, or where others train their members, each its
     // own.
     install_signal_handlers();
-    const std::string whose = run_fingerprint(plan, info.range, info.target_range, held.digest, held.beside);
+    const std::string whose = run_fingerprint(plan, info, held.digest, held.beside);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();

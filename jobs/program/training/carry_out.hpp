@@ -54,7 +54,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
 
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
 /// `program`: of a finished run, its own.
-std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
+std::string run_fingerprint(const TrainingPlan& plan, const PublicFacts& facts,
                             const std::string& data_digest, const PublicRecords& beside,
                             const std::string& program = program_identity());
 

@@ -95,7 +95,8 @@ double figure(std::uint64_t count) {
 
 ManifestView view_of(const RunManifest& manifest) {
     nlohmann::json fields = manifest.to_json();
-    fields.at("dataset").erase("schema");  // long, and in the dataset
+    for (const char* const name : {"schema", "feature_names"})  // long, and in the dataset
+        fields.at("dataset").erase(name);
     return {.kind = manifest.kind,
             .token = text_field(manifest.payment, "token"),
             .program = manifest.program,

@@ -10,6 +10,7 @@
 
 #include "dist/layout/distribute.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/publication.hpp"
 #include "jobs/program/training/train_alone.hpp"
 #include "jobs/program/training/trained_records.hpp"
@@ -165,9 +166,7 @@ AskedPersons read_persons(const AttackedRun& attacked, const DatasetReader& read
     Distributed dealt = distribute(reader, ProcessGrid(*alone, "auto", members, 1), *alone,
                                    {members, each, attacked.network.classes(),
                                     static_cast<std::uint64_t>(attacked.settings.training.seed)});
-    if (dealt.all.hex(*alone) != attacked.manifest.dataset.digest)
-        throw Error(ExitCode::input, "these are not the records that the run was trained on",
-                    "name the dataset as it was then: " + attacked.manifest.dataset.path, reader.info().path);
+    require_trained_on(attacked.manifest.dataset, dealt.all.hex(*alone), reader.info());
     AskedPersons persons;
     persons.rows = dealt.held.front().records.none();
     for (const MemberRecords& held : dealt.held) add_persons(held.records, held.member, members, persons);
