@@ -16,6 +16,26 @@
 namespace holdfast {
 namespace {
 
+/// A step that divides by the batch's count is published for one budget, and for relations that remove
+/// records or keep every count (models/mathematics.md, normaliser).
+void check_actual_count(const Settings& settings) {
+    if (settings.training.normalise == Normalise::expected) return;
+    if (settings.certificate.charge_rule != ChargeRule::per_batch)
+        throw Error(ExitCode::usage,
+                    "training.normalise = \"actual\" has bounds only where records act in every batch",
+                    "set certificate.budget = \"per_batch\", or training.normalise = \"expected\"",
+                    "certificate.budget");
+    const Relation relation = settings.certificate.relation;
+    const bool in_place =
+        relation == Relation::substitute && settings.training.batching == Batching::sequential;
+    if (relation == Relation::remove || relation == Relation::poison || in_place) return;
+    throw Error(ExitCode::usage,
+                std::string("training.normalise = \"actual\" has no bounds for certificate.relation = \"") +
+                    name_of(relation) + "\", which changes the counts of batches",
+                "set certificate.relation = \"remove\", or training.normalise = \"expected\"",
+                "training.normalise");
+}
+
 /// What boxes charge is a bound on every entry of a record's gradient.
 Settings settled_for_boxes(const Settings& settings) {
     if (settings.clip.kind == Clip::Kind::none)
@@ -23,6 +43,7 @@ Settings settled_for_boxes(const Settings& settings) {
             ExitCode::usage, "without a clip no record's gradient has a bound, and nothing follows",
             "set clip.kind = \"elementwise\" (or \"factored\"); clip.kind = \"none\" is of holdfast fleet",
             "clip.kind");
+    check_actual_count(settings);
     return settings;
 }
 

@@ -182,8 +182,11 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
                "is to count no more than the other; []: 1 each. Each in [2^-10, 1]",
                &S::class_weights, class_weights_of),
-        choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
-                  {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
+        choice<S>(
+            "normalise",
+            "divisor of a step: the public B or, as published, the batch's count (certificates: per_batch "
+            "removals, poisoning, or substitutions in sequential batches)",
+            &S::normalise, {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
                   &S::batching, {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
         integer("batch_size", "rows of a sequential batch", &S::batch_size, 0),

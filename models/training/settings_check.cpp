@@ -331,15 +331,6 @@ void check_poison(const Settings& settings) {
                "set poison.target_label below network.classes", "poison.target_label");
 }
 
-/// As published, a step that divides by the count left holds those runs alone from which exactly k are gone.
-void check_budget(const Settings& settings) {
-    if (settings.certificate.charge_rule == ChargeRule::both &&
-        settings.training.normalise == Normalise::actual)
-        refuse("of steps that divide by the batch's count the two budgets enclose different runs",
-               "set certificate.budget = \"per_batch\" or training.normalise = \"expected\"",
-               "certificate.budget");
-}
-
 /// Of what a step does besides following its gradient.
 void check_step(const TrainingSettings& training) {
     if (training.momentum > 0) return;
@@ -469,7 +460,6 @@ void check(const Settings& settings) {
     if (!settings.noisy() && !settings.is_convex() && !settings.is_dpal()) {
         check_box_clip(settings);
         check_sign_step(settings);
-        check_budget(settings);
     }
     if (settings.training.corrects_labels() && !settings.noisy())
         refuse("labels are corrected by noisy training",

@@ -127,7 +127,12 @@ expect "--backend: no such choice" 2 'run\.backend .*cpu' train --data good.h5 -
 expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' train --data good.h5 --backend cpu --transport nccl
 expect "more levels than records" 2 'certificate\.levels = 62 exceeds the stated 60 records' train --data good.h5 --set certificate.levels=62
 expect "more members than records" 2 'ensemble\.members = 62 exceeds the stated 60 records' train --data good.h5 --set ensemble.members=62
-expect "both budgets for counts as published" 2 'certificate\.budget.*per_batch' train --data good.h5 --set certificate.budget=both --set training.normalise=actual
+for budget in both per_epoch; do
+    expect "$budget for counts as published" 2 'certificate\.budget.*per_batch' train --data good.h5 --set certificate.budget=$budget --set certificate.relation=remove --set training.normalise=actual
+done
+for relation in add_remove substitute; do
+    expect "$relation changes counts" 2 "training\.normalise.*$relation" train --data good.h5 --set certificate.budget=per_batch --set certificate.relation=$relation --set training.normalise=actual
+done
 expect "a whole gradient's clip for boxes" 2 'clip\.kind' train --data good.h5 --set clip.kind=norm
 expect "more products than layers" 2 'certificate\.product' train --data good.h5 --set network.hidden=[3] --set 'certificate.product=["exact","rump","nguyen"]' --set run.backend=reference
 expect "a public batch without public records" 2 'public_batch_size' train --data good.h5 --set training.public_batch_size=3

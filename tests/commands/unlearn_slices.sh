@@ -91,7 +91,7 @@ other single --set training.precision=single
 other momentum --set training.momentum=0.5 --set training.l2=0.1 --set training.epochs=1
 other batch --set certificate.budget=per_batch --set certificate.relation=substitute --set training.momentum=0.4
 other budgets --set certificate.budget=both --set certificate.relation=remove
-other actual --set training.normalise=actual --set certificate.budget=per_batch
+other actual --set training.normalise=actual --set certificate.budget=per_batch --set certificate.relation=remove
 dense=("${base[@]}") && base=(--set 'network.layers=["dense 6","relu","dropout 0.3"]' "${base[@]:2}")
 other dropout --set training.learning_rate_decay=0.1
 base=("${dense[@]}")

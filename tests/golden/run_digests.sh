@@ -80,7 +80,7 @@ all() {
     digests votes 1 moons.h5 network.hidden=[] certificate.levels=0 ensemble.members=20
     digests sparse 1 blobs.h5 "${two[@]}" certificate.level_list=[2,5,9]
     digests rump 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 certificate.product=rump
-    digests actual 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.normalise=actual
+    digests actual 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.normalise=actual certificate.budget=per_batch certificate.relation=remove
     digests sequential 1 blobs.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.batching=sequential training.batch_size=100 training.batches=7
     digests classes 1 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=12 clip.gamma=0.02 training.batches=4
     digests one_vs_rest 1 ring.h5 network.hidden=[8] network.classes=3 network.loss=one_vs_rest certificate.levels=6

@@ -71,5 +71,6 @@ def fine_tuned(here, name, way, relation="add_remove", levels=None, **changed):
     boxes = {"certificate.level_list": levels} if levels else {"certificate.levels": here.small(50, 5)}
     return here.trained(parts["private"], {
         **behind(here, name, parts["public"], way), **steps, "training.expected_records": rounded(rows),
-        "certificate.relation": relation,
+        # the published boxes replace records
+        "certificate.relation": "substitute" if way != "own" and relation == "add_remove" else relation,
         **boxes, **{key.replace("__", "."): value for key, value in changed.items()}}), parts["private"]
