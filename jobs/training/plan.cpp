@@ -6,6 +6,7 @@
 
 #include <spdlog/logger.h>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -22,6 +23,7 @@
 #include "kernels/base/text.hpp"
 #include "kernels/ops/step_message.hpp"
 #include "models/boxes/charges.hpp"
+#include "models/fleet/fleet_settings.hpp"
 #include "models/training/memory.hpp"
 #include "models/training/optimiser.hpp"
 
@@ -32,6 +34,9 @@ struct PlanRequest {
     std::string config, data;
     std::vector<std::string> overrides;
     std::vector<std::size_t> ranks{1, 2, 4, 64, 512, 4096};
+    std::vector<double> cost;    ///< of another machine, as StepCost has it; empty: measured here
+    std::uint64_t features = 0;  ///< in place of data
+    bool leave_one_out = false;
     std::size_t cores = 0;
     double latency = 2e-6, bandwidth = 1e10;
 };
@@ -112,6 +117,13 @@ std::string link_text(const Link& link) {
                           : " (assumed: --latency, --bandwidth; measured where mpirun starts several ranks)");
 }
 
+std::string cost_text(const PlanRequest& request, const StepCost& cost, const Demand& demand) {
+    const double levels = request.leave_one_out ? 0 : static_cast<double>(demand.levels);
+    return std::string(request.cost.empty() ? "measured here" : "as given") + ": a step of " +
+           printed("%.0f", demand.records) + " records takes " +
+           seconds_text(cost.seconds(demand.records, levels));
+}
+
 /// Of a rank with the most changed records among its levels, in bytes, beside what the program itself takes.
 /// held: records, of all its members.
 double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bool wide, int threads) {
@@ -120,36 +132,114 @@ double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bo
     return memory_of(plan, {held, held / static_cast<double>(said.members), wide}, threads).total();
 }
 
+/// The head of the dataset, or what is public of one that is not here.
+DatasetInfo planned_data(const PlanRequest& request, const Settings& settings) {
+    if (!request.data.empty()) return DatasetReader(request.data).info();
+    if (request.features == 0)
+        throw Error(ExitCode::usage, "no data to plan for", "name a dataset, or give --features", "--data");
+    if (settings.training.expected_records == 0)
+        throw Error(ExitCode::usage, "--features has no count of records beside it",
+                    "set training.expected_records", "training.expected_records");
+    DatasetInfo info;
+    info.path = std::to_string(request.features) + " features";
+    info.features = request.features;
+    info.expected_records = info.rows = static_cast<std::uint64_t>(settings.training.expected_records);
+    info.rows_at_most = static_cast<std::uint64_t>(std::max<std::int64_t>(1, settings.training.rows_at_most));
+    if (info.rows_at_most > 1) info.unit = Unit::person;
+    return info;
+}
+
+/// The public count of records where there is one: a plan is for data that may not be here yet.
+std::uint64_t planned_rows(const Settings& settings, const DatasetInfo& info) {
+    const auto stated = static_cast<std::uint64_t>(settings.training.expected_records);
+    return stated > 0 ? stated * info.rows_at_most : info.rows;
+}
+
+StepCost given_cost(const std::vector<double>& values) {
+    const bool sound = values.size() == 4 && std::all_of(values.begin(), values.end(), [](double value) {
+                           return value >= 0 && std::isfinite(value);
+                       });
+    if (!sound)
+        throw Error(ExitCode::usage, "not four numbers of seconds, none below 0",
+                    "give fixed,level,record,record_level as plan --json prints them in \"cost\"", "--cost");
+    return {values[0], values[1], values[2], values[3]};
+}
+
+/// A given cost needs no device: any backend knows the layout.
+std::shared_ptr<const Backend> planning_backend(const Context& context, const Settings& settings,
+                                                const std::string& asked, const PlanRequest& request) {
+    const std::string name = request.cost.empty() ? backend_for(settings, asked) : "reference";
+    try {
+        return make_backend(name, settings.training.arithmetic(), settings.certificate.product,
+                            context.world.local_rank());
+    } catch (const Error& error) {
+        if (name != "cuda") throw;
+        throw Error(error.code(), error.message(),
+                    "run plan --json on a machine that has the device, and give its \"cost\" here by --cost",
+                    error.where());
+    }
+}
+
+/// The networks of a leave-one-out ensemble train side by side, a thread's apart from all others.
+Prediction side_by_side(const Demand& demand, const StepCost& cost, double networks, std::size_t ranks) {
+    const double threads =
+        demand.cores == 0 ? static_cast<double>(demand.threads)
+                          : std::max(1.0, static_cast<double>(demand.cores) / static_cast<double>(ranks));
+    const double of_rank = std::ceil(networks / static_cast<double>(ranks));
+    Prediction said{.layout = "networks", .taken_by_auto = true};
+    said.grid.members = ranks;
+    said.members = static_cast<std::size_t>(of_rank);
+    said.levels = 1;
+    said.records = demand.records;
+    said.computing = cost.seconds(demand.records, 0) * of_rank / std::min(threads, of_rank);
+    said.seconds = said.computing * static_cast<double>(demand.steps);
+    return said;
+}
+
 void plan(const Context& context, const PlanRequest& request) {
     const double program = resident_memory();  // before a step is tried
 
     // 1. What is to be trained, on which shape of data; of the file only its head is read.
-    const DatasetReader reader(request.data);
-    const DatasetInfo& info = reader.info();
     Configuration asked = read_configuration(request.config, request.overrides);
+    const DatasetInfo info = planned_data(request, asked.settings);
     const Kind& kind = kind_named(asked.settings.training.kind);
-    const Settings settings = kind.settled(settle_facts(asked.settings, info));
+    if (request.leave_one_out) check_fleet(asked.settings);
+    const Settings stated = settle_facts(asked.settings, info);
+    const Settings settings = request.leave_one_out ? stated : kind.settled(stated);
+    const std::uint64_t records = planned_rows(settings, info);
     if (asked.run.threads > 0) omp_set_num_threads(static_cast<int>(asked.run.threads));
     const std::shared_ptr<const Backend> backend =
-        make_backend(backend_for(settings, asked.run.backend), settings.training.arithmetic(),
-                     settings.certificate.product, context.world.local_rank());
-    const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
-    const Demand demand = demand_of(whole, info.rows, request);
+        planning_backend(context, settings, asked.run.backend, request);
+    const TrainingPlan whole = make_plan(settings, {info.features, info.range, records, 0}, backend);
+    const Demand demand = demand_of(whole, records, request);
 
     // 2. What a step and a message cost here.
-    context.log->info("calibrating on {} rank(s) of {} thread(s), backend {}", context.world.size(),
-                      demand.threads, backend->name());
     const Calibration calibration(context, kind, settings, info, backend);
-    const StepCost cost = calibration.steps(demand.records);
+    StepCost cost;
+    if (request.cost.empty()) {
+        context.log->info("calibrating on {} rank(s) of {} thread(s), backend {}", context.world.size(),
+                          demand.threads, backend->name());
+        cost = request.leave_one_out ? calibration.steps_side_by_side(demand.records, asked.run.backend)
+                                     : calibration.steps(demand.records);
+    } else {
+        cost = given_cost(request.cost);
+    }
     const double message = 8 * demand.words_of_level * static_cast<double>(demand.levels);
     const Link link = calibration.link(message, {request.latency, request.bandwidth});
     if (!context.world.is_root()) return;
 
     // 3. What follows for every number of ranks.
     std::vector<Row> rows;
+    const double networks = static_cast<double>(records / info.rows_at_most) + 1;
     for (const std::size_t ranks : request.ranks) {
+        if (request.leave_one_out) {
+            const double values = static_cast<double>(records) * static_cast<double>(info.features);
+            rows.push_back({ranks, side_by_side(demand, cost, networks, ranks),
+                            std::max(program, resident_memory()) + values * (info.wide ? 8 : 4)});
+            continue;
+        }
         for (const Prediction& said : predictions(demand, cost, link, ranks)) {
-            const double held = static_cast<double>(info.rows) / static_cast<double>(demand.members) *
+            const double held = static_cast<double>(records) / static_cast<double>(demand.members) *
                                 static_cast<double>(said.members) / static_cast<double>(said.grid.blocks);
             rows.push_back(
                 {ranks, said,
@@ -157,15 +247,13 @@ void plan(const Context& context, const PlanRequest& request) {
         }
     }
     nlohmann::json list = nlohmann::json::array();
-    std::string text = info.path + ": " + std::to_string(demand.members) + " members, " +
-                       std::to_string(demand.steps) + " steps each, " + std::to_string(demand.levels) +
-                       " levels, " + std::to_string(whole.network.parameters()) +
-                       " parameters\nmeasured here: a step of " +
-                       std::to_string(calibration.records_measured()) + " records takes " +
-                       seconds_text(cost.seconds(static_cast<double>(calibration.records_measured()),
-                                                 static_cast<double>(demand.levels))) +
-                       ", on " + std::to_string(demand.threads) + " threads a rank; ranks add " +
-                       bytes_text(message) + " a step at " + link_text(link) +
+    const std::string counted = request.leave_one_out ? printed("%.0f networks, ", networks)
+                                                      : std::to_string(demand.members) + " members, ";
+    std::string text = info.path + ": " + counted + std::to_string(demand.steps) + " steps each, " +
+                       std::to_string(demand.levels) + " levels, " +
+                       std::to_string(whole.network.parameters()) + " parameters\n" +
+                       cost_text(request, cost, demand) + ", on " + std::to_string(demand.threads) +
+                       " threads a rank; ranks add " + bytes_text(message) + " a step at " + link_text(link) +
                        "\n\n ranks  layout    grid          members  levels      records  memory    "
                        "computing  sums       all steps\n";
     for (const Row& row : rows) {
@@ -177,7 +265,7 @@ void plan(const Context& context, const PlanRequest& request) {
         "reading, "
         "validation, public steps and writing\n";
     context.print(
-        {{"records", info.rows},
+        {{"records", records},
          {"step_records", demand.records},
          {"steps", demand.steps},
          {"parameters", whole.network.parameters()},
@@ -199,10 +287,21 @@ void plan(const Context& context, const PlanRequest& request) {
 Run declare_plan(const Command& command) {
     auto request = std::make_shared<PlanRequest>();
     command.add_option("--config", request->config, "TOML file, as train takes it");
+    const Argument data = command.add_option(
+        "--data", request->data, "Dataset FILE[:SPLIT], split train by default: only its head is read");
     command
-        .add_option("--data", request->data,
-                    "Dataset FILE[:SPLIT], split train by default: its shape alone is looked at")
-        .required();
+        .add_option("--features", request->features,
+                    "Number of features, in place of --data; with training.expected_records")
+        .within(std::uint64_t{1}, std::uint64_t{1} << 24)
+        .excludes(data);
+    command.add_flag("--leave-one-out", request->leave_one_out,
+                     "Plan a leave-one-out ensemble: one network of all records, and one without each");
+    command
+        .add_option(
+            "--cost", request->cost,
+            "Seconds fixed,level,record,record_level of a step, as plan --json prints them in \"cost\" "
+            "on another machine; then nothing is measured here")
+        .separated_by(',');
     command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         .one_at_a_time();
     command.add_option("--ranks", request->ranks, "Numbers of ranks, as 1,64,512")

@@ -77,6 +77,39 @@ done
 grep -q '^ ranks  layout' out.txt && grep -qE '^ +1  data +1x1x1 .* auto$' out.txt || fail "its table: $(cat out.txt)"
 rm -rf run nan.h5 spoil.py
 
+# For data that is not here: by the public count, and by the number of features alone.
+ask() { # OUT OPTIONS…
+    "$holdfast" plan --quiet --json "${@:2}" > "$1" 2> err.txt || fail "plan ${*:2}: $(cat err.txt)"
+}
+ask more.json --config job.toml --data blobs.h5 --ranks 1,64 --set training.expected_records=30000
+holds more.json "said['records'] == 30000 and said['step_records'] == 5000" || fail "another count: $(cat more.json)"
+ask shape.json --config job.toml --features 2 --ranks 1,64
+holds shape.json "said['records'] == 3000 and said['step_records'] == 500 and at[64, 'data']['grid'] == '1x1x64'" || fail "from numbers alone: $(cat shape.json)"
+
+# For another machine: its cost is given, and nothing is measured.
+ask given.json --config job.toml --features 2 --ranks 1 --cost 0.5,0,0.001,0 --set run.backend=cuda
+holds given.json "said['cost']['fixed'] == 0.5 and abs(at[1, 'data']['computing'] - 1) < 1e-9 and said['cost']['records_measured'] == 0" ||
+    fail "a given cost: $(cat given.json)"
+
+# A leave-one-out ensemble: as many networks as records, and one of all.
+ask apart.json --leave-one-out --data blobs.h5 --ranks 1,2 --set network.hidden=[8] --set training.epochs=2 --set training.batches=4
+holds apart.json "said['steps'] == 8 and at[1, 'networks']['members'] == 3001 and at[2, 'networks']['members'] == 1501
+    and at[1, 'networks']['seconds'] > 1.9 * at[2, 'networks']['seconds'] > 0" || fail "a leave-one-out ensemble: $(cat apart.json)"
+
+# Other processes on the same core do not make a step longer.
+alone() { ask "$1" --config job.toml --data blobs.h5 --ranks 1 --set run.threads=1 && python3 -c "import json; print(json.load(open('$1'))['layouts'][0]['computing'])"; }
+if command -v taskset > /dev/null; then
+    core=$(taskset -cp $$ | grep -oE '[0-9]+$')
+    taskset -cp "$core" $$ > /dev/null
+    free=$(alone free.json)
+    others=()
+    for _ in 1 2 3 4 5; do timeout 120 sh -c 'while :; do :; done' & others+=($!); done
+    busy=$(alone busy.json)
+    kill "${others[@]}" 2> /dev/null
+    wait "${others[@]}" 2> /dev/null
+    python3 -c "import sys; sys.exit($busy > 2.5 * $free)" || fail "a busy machine: $busy s for $free s"
+fi
+
 # What is refused.
 refused() {
     "$holdfast" plan "${@:3}" > out.txt 2>&1
@@ -84,6 +117,12 @@ refused() {
 }
 refused 2 ranks --data blobs.h5 --ranks 0
 refused 2 ranks --data blobs.h5 --ranks many
+refused 2 expected_records --features 2
+refused 2 features
+refused 2 features --features 2 --data blobs.h5
+refused 2 cost --data blobs.h5 --cost 1,2
+refused 2 cost --data blobs.h5 --cost 1,2,3,-4
+[ -e /dev/nvidia0 ] || refused 2 --cost --data blobs.h5 --set run.backend=cuda
 refused 2 latency --data blobs.h5 --latency -1
 refused 2 'epoch' --data blobs.h5 --set training.epoch=2
 refused 3 none.h5 --data none.h5

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <ctime>
+#include <numeric>
 
 #include "dist/layout/assignment.hpp"
 #include "jobs/program/training/trained_records.hpp"
+#include "jobs/training/fleet/passes.hpp"
 #include "kernels/base/random.hpp"
+#include "models/fleet/fleet_settings.hpp"
+#include "models/fleet/fleet_trainer.hpp"
+#include "models/training/phase_times.hpp"
 #include "models/training/plan.hpp"
 
 namespace holdfast {
@@ -16,12 +21,27 @@ constexpr int timed_steps = 5;
 constexpr double long_enough = 0.25;                   // seconds of a step, for its clock to say something
 constexpr double most_made_values = 64.0 * (1 << 20);  // of made-up records, so that they fit anywhere
 
-/// The middle one, which a stray interruption does not move.
-double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                     values.end());
-    return values[values.size() / 2];
+/// Other processes only add to a time.
+double shortest(const std::vector<double>& values) {
+    return *std::min_element(values.begin(), values.end());
 }
+
+/// On the host the processor time of this thread, which waits for the others asleep: on a busy machine the
+/// wall time is that of other processes too. On a device the wall time.
+class StepClock {
+  public:
+    explicit StepClock(const Backend& backend) : of_thread_(backend.name() != "cuda"), since_(now()) {}
+    double seconds() const { return now() - since_; }
+
+  private:
+    double now() const {
+        timespec time{};
+        clock_gettime(of_thread_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    }
+    bool of_thread_;
+    double since_;
+};
 
 /// Spread over the public range; labels are noise, so that no record is soon learnt.
 Records made_up(const DatasetInfo& data, std::size_t count, std::int64_t classes) {
@@ -93,11 +113,37 @@ double Calibration::seconds_of_step(std::size_t records, const std::vector<std::
     std::vector<double> seconds;
     for (int step = 0; step < timed_steps; ++step) {
         context_.world.barrier();
-        Stopwatch watch;
+        const StepClock clock(*backend_);
         trainer->step(grid.block_group(), times);
-        seconds.push_back(slowest(context_.world, watch.lap()));
+        seconds.push_back(slowest(context_.world, clock.seconds()));
     }
-    return median(seconds);
+    return shortest(seconds);
+}
+
+StepCost Calibration::steps_side_by_side(double most_records, const std::string& backend) const {
+    many_ = static_cast<std::size_t>(
+        std::max(2.0, std::min(most_records, most_made_values / static_cast<double>(data_.features))));
+    const Settings settings = settings_for(many_);
+    const FleetPasses passes(backend, settings, context_.world);
+    const TrainingPlan plan = make_plan(settings, {data_.features, data_.range, many_, 0}, passes.backend());
+    check_fleet(plan, many_);
+    passes.check(plan.network.shape(), plan.clip());
+    const FeatureMap features = settings.feature_map(data_.features, data_.range);
+    const Records records =
+        as_trained(made_up(data_, many_, settings.network.classes), settings, features, data_.target_range);
+    const auto pass = passes.make(plan.network.shape(), plan.clip(), many_);
+    const std::size_t count = std::min(pass->models(), many_);
+    std::vector<std::size_t> left_out(count);
+    std::iota(left_out.begin(), left_out.end(), 0);
+    const FleetTrainer trainer(plan, records, left_out);
+    std::vector<double> seconds;
+    for (int turn = 0; turn < 3; ++turn) {
+        const StepClock clock(*passes.backend());
+        trainer.train(0, count, *pass, [] { return false; });
+        seconds.push_back(slowest(context_.world, clock.seconds()));
+    }
+    const double steps = static_cast<double>(count) * static_cast<double>(settings.training.steps());
+    return {.record = shortest(seconds) / steps / static_cast<double>(many_)};
 }
 
 StepCost Calibration::steps(double most_records) const {
@@ -132,7 +178,7 @@ Link Calibration::link(double bytes, const Link& otherwise) const {
             world.sum(message);
             seconds.push_back(slowest(world, watch.lap()));
         }
-        return median(seconds);
+        return shortest(seconds);
     };
     const auto words = static_cast<std::size_t>(std::clamp(bytes / 8, 1024.0, 64.0 * (1 << 20)));
     const double one = seconds_of(1), many = seconds_of(words);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
@@ -21,6 +22,8 @@ class Calibration {
 
     /// Up to most_records in a step, fewer where a step of them takes long.
     StepCost steps(double most_records) const;
+    /// Of a network of a leave-one-out ensemble on one thread: the part that grows with its records.
+    StepCost steps_side_by_side(double most_records, const std::string& backend) const;
     std::size_t records_measured() const { return many_; }  ///< of the longest step that was timed
 
     /// Adds messages of 8 bytes and of so many over all ranks; `otherwise`: of one rank.
