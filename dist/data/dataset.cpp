@@ -8,8 +8,10 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 
+#include "dist/data/record_id.hpp"
 #include "dist/data/width.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/hdf5.hpp"
@@ -83,8 +85,8 @@ void require_features(const hdf5::Dataset& x, const std::string& where) {
     }
 }
 
-/// `what` is "labels" or "ids": one integer a row of x.
-void require_integers(const hdf5::Dataset& values, std::uint64_t rows, const std::string& what,
+/// `what` is "labels" or "ids": one number a row of x, of labels an integer.
+void require_one_each(const hdf5::Dataset& values, std::uint64_t rows, const std::string& what,
                       const std::string& where) {
     if (values.shape() != hdf5::Shape{rows}) {
         throw Error(ExitCode::input,
@@ -92,7 +94,8 @@ void require_integers(const hdf5::Dataset& values, std::uint64_t rows, const std
                         std::to_string(rows) + " rows",
                     "there must be one of the " + what + " for each row", where);
     }
-    if (!hdf5::is_integer(values.type())) {
+    const bool of_ids = what == "ids" && hdf5::is_floating(values.type());
+    if (!hdf5::is_integer(values.type()) && !of_ids) {
         throw Error(ExitCode::input, what + " are " + hdf5::name_of(values.type()) + ", not integers",
                     what == "labels" ? "store class indices 0, 1, 2, …" : "store uint64 ids", where);
     }
@@ -300,13 +303,13 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
         if (numbers) {
             require_numbers(values, info_.rows, info_.path + ":" + y_name);
         } else {
-            require_integers(values, info_.rows, "labels", info_.path + ":" + y_name);
+            require_one_each(values, info_.rows, "labels", info_.path + ":" + y_name);
         }
         (numbers ? targets : labels) = std::move(values);
     }
     if (file.has(id_name)) {
         ids = file.dataset(id_name);
-        require_integers(*ids, info_.rows, "ids", info_.path + ":" + id_name);
+        require_one_each(*ids, info_.rows, "ids", info_.path + ":" + id_name);
     }
     if (file.has("e_" + info_.split)) {
         evidence = file.dataset("e_" + info_.split);
@@ -325,22 +328,16 @@ DatasetReader& DatasetReader::operator=(DatasetReader&&) noexcept = default;
 
 std::vector<std::uint64_t> DatasetReader::read_ids(std::uint64_t first, std::uint64_t count) const {
     ensure(first <= info_.rows && count <= info_.rows - first, "rows read lie in the dataset");
-    std::vector<std::uint64_t> ids(count);
     if (!file_->ids) {
-        for (std::uint64_t i = 0; i < count; ++i) ids[i] = first + i;
-        return ids;
+        std::vector<std::uint64_t> rows(count);
+        std::iota(rows.begin(), rows.end(), first);
+        return rows;
     }
-    file_->ids->read({first}, {count}, ids.data());
-    if (!hdf5::is_signed(file_->ids->type())) return ids;
-    std::vector<std::int64_t> checked(count);  // HDF5 turns negative ids into 0
-    file_->ids->read({first}, {count}, checked.data());
-    const auto negative =
-        std::find_if(checked.begin(), checked.end(), [](std::int64_t id) { return id < 0; });
-    if (negative == checked.end()) return ids;
-    throw Error(ExitCode::input,
-                "row " + std::to_string(first + static_cast<std::uint64_t>(negative - checked.begin())) +
-                    " has id " + std::to_string(*negative),
-                "ids are unsigned 64-bit integers", info_.path + ":id_" + info_.split);
+    IdColumn column = holdfast::read_ids(*file_->ids, first, count);
+    if (column.faults.empty()) return std::move(column.ids);
+    const auto& [place, fault] = *column.faults.begin();
+    throw Error(ExitCode::input, "row " + std::to_string(first + place) + ": " + fault, id_hint,
+                info_.path + ":id_" + info_.split);
 }
 
 Records DatasetReader::read_unchecked(std::uint64_t first, std::uint64_t count) const {

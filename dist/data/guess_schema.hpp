@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/import_csv.hpp"
 #include "dist/data/schema.hpp"
 
 namespace holdfast {
@@ -14,13 +15,14 @@ struct TableGuess {
     Schema schema;  ///< ranges as found; categories and classes as found, sorted
     std::uint64_t rows = 0;
     std::vector<std::string> dropped;       ///< columns of text with as many values as an id or a name has
+    bool unnamed_first = false;             ///< the first column has no name, and is left out
     std::vector<std::string> possible_ids;  ///< columns with a value of their own in every row
     std::map<std::string, std::uint64_t> missing;  ///< cells, by column
 };
 
-/// label: column; empty: none. regression: it holds numbers. id: column; empty: none. drop: columns that are
-/// left out. delimiter 0: the likeliest. Errors (input): no header, no rows; (usage): an unknown column.
-TableGuess guess_schema(const std::string& path, const std::string& label, bool regression,
-                        const std::string& id, const std::vector<std::string>& drop, char delimiter);
+/// What the options say of the table stands; delimiter, decimal or thousands 0: the likeliest. Errors
+/// (input): no header, no rows, numbers or dates that two forms read as different values (names the options
+/// of both); (usage): an unknown column.
+TableGuess guess_schema(const std::string& path, const CsvOptions& options);
 
 }  // namespace holdfast

@@ -18,6 +18,8 @@
 namespace holdfast {
 namespace {
 
+constexpr double most_labels = 1 << 30;
+
 /// The number that a whole cell is, a plus sign before it or not; nothing: it is none.
 template <typename Number>
 std::optional<Number> number_in(std::string_view cell) {
@@ -45,37 +47,46 @@ std::optional<std::string> without_groups(const std::string& cell, char mark, ch
         grouped = true;
         in_group = 0;
     }
-    if (grouped && in_group != 3) return std::nullopt;
+    if (grouped && (in_group != 3 || digits.find_first_of("0123456789") == digits.find('0')))
+        return std::nullopt;
     return digits + cell.substr(whole);
 }
 
-/// What would read a cell that is no number as the file stands.
+std::vector<std::string> split_at(const std::string& line, char between) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= line.size();) {
+        const std::size_t end = std::min(line.find(between, begin), line.size());
+        parts.push_back(trimmed_cell(line.substr(begin, end - begin)));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+/// The options that read a cell which is no number as the file stands: all of them, where there are several.
 std::string remedy_for(const std::string& column, const std::string& cell) {
-    for (const char* format : usual_dates) {
-        if (days_of(cell, format)) return "--date " + column + "=" + format + " reads dates";
+    std::vector<std::string> remedies;
+    for (const char* format : usual_dates)
+        if (days_of(cell, format)) remedies.push_back("--date '" + column + "=" + format + "' reads dates");
+    if (remedies.empty()) {
+        for (const auto& [decimal, thousands] :
+             {std::pair{',', '\0'}, {'.', ','}, {',', '.'}, {',', ' '}, {'.', '\''}}) {
+            if (!number_of_cell(cell, decimal, thousands)) continue;
+            const std::string option = decimal == ',' ? "--decimal ," : "";
+            const std::string groups = thousands == 0 ? "" : std::string("--thousands '") + thousands + "'";
+            const std::string number = printed("%.15g", *number_of_cell(cell, decimal, thousands));
+            remedies.push_back(option + (option.empty() || groups.empty() ? "" : " ") + groups + " reads " +
+                               number);
+        }
     }
-    for (const auto& [decimal, thousands] : {std::pair{',', '.'}, {'.', ','}, {',', ' '}, {'.', '\''}}) {
-        const std::string option = decimal == ',' ? "--decimal ," : "";
-        if (number_of_cell(cell, decimal, 0)) return option + " reads decimal commas";
-        if (number_of_cell(cell, decimal, thousands))
-            return option + (option.empty() ? "" : " ") + "--thousands '" + thousands +
-                   "' reads such numbers";
-    }
+    if (!remedies.empty()) return joined(remedies, ", or ");
     return "--categories " + column + "=a|b|c encodes text, --categories '" + column +
            "=#' text of values that nobody has stated, --drop " + column +
            " leaves it out, --missing-word WORD says that WORD is a missing cell";
 }
 
-/// Booleans as every program writes them.
-std::string normalised(const std::string& cell) {
-    std::string lower = cell;
-    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    if (lower == "true" || lower == "t") return "true";
-    if (lower == "false" || lower == "f") return "false";
-    return cell;
-}
-
-std::vector<std::string> header_of(CsvReader& reader, const std::string& path, char delimiter) {
+/// label: of an option, or empty.
+std::vector<std::string> header_of(CsvReader& reader, const std::string& path,
+                                   const std::string& label = "") {
     const auto fail = [&](const std::string& message, const std::string& hint) {
         return Error(ExitCode::input, message, hint, path);
     };
@@ -83,12 +94,19 @@ std::vector<std::string> header_of(CsvReader& reader, const std::string& path, c
     if (!reader.next(header)) throw fail("is empty", "the first row names the columns");
     for (std::string& name : header) name = trimmed_cell(name);
     for (const char other : {';', '\t', ',', '|'}) {
-        if (header.size() > 1 || other == delimiter || header[0].find(other) == std::string::npos) continue;
+        if (header.size() > 1 || other == reader.delimiter() || header[0].find(other) == std::string::npos)
+            continue;
+        const std::string option =
+            std::string("--delimiter ") + (other == '\t' ? "tab" : std::string("'") + other + "'");
+        std::vector<std::string> names = split_at(header[0], other);
+        if (!label.empty() && std::ranges::find(names, label) == names.end())
+            throw Error(ExitCode::usage, "no column '" + label + "' in " + path,
+                        name_hint(label, names) + "; and " + option + " stands between the cells", "--label");
         throw fail("has one column, \"" + header[0].substr(0, 60) + "\"",
-                   std::string("another character stands between its cells: --delimiter ") +
-                       (other == '\t' ? "tab" : std::string("'") + other + "'"));
+                   "another character stands between its cells: " + option);
     }
     std::vector<std::string> sorted = header;
+    std::erase(sorted, "");
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end())
@@ -108,8 +126,8 @@ std::size_t columns_by(CsvReader& reader) {
 
 class CsvSource : public RecordSource {
   public:
-    CsvSource(const std::string& path, const Schema& schema, CsvUse use)
-        : schema_(schema), reader_(path, schema.delimiter), use_(use) {
+    CsvSource(const std::string& path, const Schema& schema, CsvUse use, const std::string& encoding)
+        : schema_(schema), reader_(path, schema.delimiter, encoding), use_(use) {
         info_.path = path;
         info_.position_word = "line";
         info_.wide = true;
@@ -121,7 +139,7 @@ class CsvSource : public RecordSource {
         info_.known_ranges = encodings.feature_ranges();
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
-        header_ = header_of(reader_, path, schema.delimiter);
+        header_ = header_of(reader_, path);
         find_columns();
         info_.has_targets = schema.regression && label_at_.has_value();
         info_.has_labels = !schema.regression && label_at_.has_value();
@@ -135,6 +153,7 @@ class CsvSource : public RecordSource {
     void rewind() override {
         reader_.rewind();
         problems = {};
+        other_cells = {};
         unlabelled = 0;
         tolerated = {};
         rows_ = 0;
@@ -169,7 +188,7 @@ class CsvSource : public RecordSource {
         for (std::size_t i = 0; i < schema_.columns.size(); ++i)
             read_column(schema_.columns[i], cells_[places_[i]], record);
         if (label_at_) read_label(cells_[*label_at_], record);
-        if (id_at_) read_id(cells_[*id_at_], record);
+        if (id_at_) take_id(cells_[*id_at_], record);
         return true;
     }
 
@@ -199,10 +218,8 @@ class CsvSource : public RecordSource {
     }
 
     void find_columns() {
-        std::string missing;
-        const auto need = [&](const std::string& name) {
-            missing += (missing.empty() ? "'" : ", '") + name + "'";
-        };
+        std::vector<std::string> missing;
+        const auto need = [&](const std::string& name) { missing.push_back("'" + name + "'"); };
         std::set<std::string> named{schema_.label, schema_.id};
         for (const Column& column : schema_.columns) {
             named.insert(column.cell_column());
@@ -216,8 +233,8 @@ class CsvSource : public RecordSource {
         if (trained && !schema_.label.empty() && !label_at_) need(schema_.label);
         if (trained && !schema_.id.empty() && !id_at_) need(schema_.id);
         if (!missing.empty()) {
-            fail(ExitCode::input, "lacks the columns " + missing,
-                 "its header names " + joined(header_) + "; columns are found by name, in any order");
+            fail(ExitCode::input, "lacks the columns " + listed(missing),
+                 "its header names " + listed(header_) + "; columns are found by name, in any order");
         }
         for (const std::string& name : header_)
             if (!named.contains(name)) info_.ignored.push_back(name);
@@ -267,7 +284,7 @@ class CsvSource : public RecordSource {
         else
             push_bucket(column,
                         value ? bucket_of_numbers(column)
-                              : id_of_text(is_missing(cell) ? "" : normalised(cell)) % column.buckets,
+                              : id_of_text(is_missing(cell) ? "" : normalised_text(cell)) % column.buckets,
                         record);
     }
 
@@ -299,11 +316,17 @@ class CsvSource : public RecordSource {
             const std::size_t other = column.values.size() - 1;
             const std::size_t at = std::min(
                 listed_at(column.values, is_missing(cell) ? "" : name_of_cell(cell)).value_or(other), other);
+            count_other(column.name, cell, at == other);
             for (std::size_t i = 0; i <= other; ++i) record.features.push_back(i == at ? 1 : 0);
             return;
         }
         if (column.buckets > 0) {
-            push_bucket(column, id_of_text(is_missing(cell) ? "" : cell) % column.buckets, record);
+            const std::size_t bucket =
+                id_of_text(is_missing(cell) ? "" : normalised_text(cell)) % column.buckets;
+            push_bucket(column, bucket, record);
+            count_other(column.name, cell,
+                        column.values.size() != column.buckets &&
+                            column.place_of_bucket(bucket) + 1 == column.values.size());
             return;
         }
         if (column.integer) {
@@ -314,6 +337,13 @@ class CsvSource : public RecordSource {
         }
         const auto index = category(column.name, column.values, cell, record);
         for (std::size_t i = 0; i < column.values.size(); ++i) record.features.push_back(index == i ? 1 : 0);
+    }
+
+    void count_other(const std::string& column, const std::string& cell, bool other) {
+        if (is_missing(cell))
+            ++other_cells[column].missing;
+        else if (other)
+            ++other_cells[column].other;
     }
 
     double number(const std::string& column, const std::string& cell, RawRecord& record) {
@@ -357,7 +387,10 @@ class CsvSource : public RecordSource {
                                         const std::string& cell, RawRecord& record) {
         if (const auto found = listed_at(values, cell)) return found;
         const bool gap = is_missing(cell);
-        if (const auto found = listed_at(values, ""); gap && found) return found;
+        if (const auto found = listed_at(values, ""); gap && found) {
+            if (column != schema_.label) ++other_cells[column].missing;
+            return found;
+        }
         refuse(record, (gap ? "gap " : "value ") + column,
                place(column) +
                    (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
@@ -368,8 +401,26 @@ class CsvSource : public RecordSource {
         return std::nullopt;
     }
 
+    /// An answer to compare with, if the cell has one.
+    void read_label_of_query(const std::string& cell, RawRecord& record) {
+        if (schema_.regression) {
+            record.target = number_of_cell(cell, schema_.decimal, schema_.thousands).value_or(std::nan(""));
+            return;
+        }
+        record.label = -1;
+        if (!schema_.classes.empty()) {
+            const auto found = listed_at(schema_.classes, is_missing(cell) ? "" : cell);
+            if (const auto exact = listed_at(schema_.classes, cell); exact || found)
+                record.label = static_cast<std::int64_t>(exact ? *exact : *found);
+        } else if (const auto value = number_in<double>(cell);
+                   value && *value == std::floor(*value) && *value >= 0 && *value < most_labels) {
+            record.label = static_cast<std::int64_t>(*value);
+        }
+    }
+
     void read_label(const std::string& cell, RawRecord& record) {
         const std::string& name = schema_.label;
+        if (use_ == CsvUse::queries) return read_label_of_query(cell, record);
         if (schema_.regression) {
             record.target = number(name, cell, record);
             return;
@@ -394,12 +445,14 @@ class CsvSource : public RecordSource {
              cell);
     }
 
-    void read_id(const std::string& cell, RawRecord& record) {
-        if (cell.empty()) {
-            flaw(record, "id", place(schema_.id) + ": the id is missing", "every record needs an id");
+    void take_id(const std::string& cell, RawRecord& record) {
+        ReadId found = read_id(cell);
+        if (found.fault.empty() && is_missing(cell)) found.fault = "the id '" + cell + "' is a missing word";
+        if (!found.fault.empty()) {
+            flaw(record, "id", place(schema_.id) + ": " + found.fault, id_hint, cell);
             return;
         }
-        record.id = id_of_cell(cell);
+        record.id = found.id;
         record.name = cell;
     }
 
@@ -458,11 +511,11 @@ bool is_missing_cell(const std::string& cell) {
            lower == "?";
 }
 
-char delimiter_of_header(const std::string& path) {
+char delimiter_of_header(const std::string& path, const std::string& encoding) {
     char best = ',';
     std::size_t most = 0;
     for (const char delimiter : {',', ';', '\t', '|'}) {
-        CsvReader reader(path, delimiter);
+        CsvReader reader(path, delimiter, encoding);
         const std::size_t columns = columns_by(reader);
         if (columns > most) {
             most = columns;
@@ -473,8 +526,8 @@ char delimiter_of_header(const std::string& path) {
 }
 
 Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
-    CsvReader reader(path, options.delimiter);
-    const std::vector<std::string> header = header_of(reader, path, options.delimiter);
+    CsvReader reader(path, options.delimiter, options.text_encoding);
+    const std::vector<std::string> header = header_of(reader, path, options.label);
     const auto require_column = [&](const std::string& name, const char* option) {
         if (name.empty() || std::find(header.begin(), header.end(), name) != header.end()) return;
         throw Error(ExitCode::usage, "no column '" + name + "' in " + path, name_hint(name, header), option);
@@ -492,12 +545,17 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
     schema.classes = options.classes;
     schema.regression = options.regression;
     schema.id = options.id;
-    schema.delimiter = options.delimiter;
+    schema.delimiter = reader.delimiter();
     schema.decimal = options.decimal;
     schema.thousands = options.thousands;
     schema.missing_words = options.missing_words;
-    for (const std::string& name : header) {
-        if (name == options.label || name == options.id || options.drop.contains(name)) continue;
+    for (std::size_t i = 0; i < header.size(); ++i) {
+        const std::string& name = header[i];
+        if (name.empty() && i > 0 && !options.drop.contains(""))
+            throw Error(ExitCode::input, "column " + std::to_string(i + 1) + " has no name",
+                        "name it in the header; --drop '' leaves out all columns without a name", path);
+        if (name.empty() || name == options.label || name == options.id || options.drop.contains(name))
+            continue;
         Column column{.name = name};
         if (const auto values = options.categories.find(name); values != options.categories.end()) {
             column.kind = Column::Kind::category;
@@ -517,7 +575,8 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
     return schema;
 }
 
-std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema, CsvUse use) {
+std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema, CsvUse use,
+                                       const std::string& encoding) {
     if (sodium_init() < 0) throw Error(ExitCode::internal, "libsodium does not start", "please report it");
     if (schema.withheld)
         throw Error(ExitCode::usage,
@@ -526,11 +585,11 @@ std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& sc
                     "whoever has the dataset gives it as --schema; a model trained with public ranges "
                     "(import --schema, --scale) carries them",
                     path);
-    return std::make_unique<CsvSource>(path, schema, use);
+    return std::make_unique<CsvSource>(path, schema, use, encoding);
 }
 
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options, CsvUse use) {
-    return open_csv(path, schema_of_csv(path, options), use);
+    return open_csv(path, schema_of_csv(path, options), use, options.text_encoding);
 }
 
 }  // namespace holdfast

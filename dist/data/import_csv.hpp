@@ -30,11 +30,13 @@ struct CsvOptions {
     char decimal = '.', thousands = 0;              ///< in numbers; 0: no groups
     std::vector<std::string> missing_words = {};    ///< cells that are missing too
     bool undeclared = false;  ///< columns of which nothing is said have no type, else they are numbers
+    std::string text_encoding = "utf-8";  ///< one of text_encodings
 };
 
 /// The schema that such options make of this file: every column that is not label, id, dropped, a category or
-/// a date is a number; no ranges. Errors (usage): an option names an unknown column (suggests one); (input):
-/// no header, two columns of one name.
+/// a date is a number; no ranges. A first column without a name, in which R and pandas write row numbers, is
+/// left out. Errors (usage): an option names an unknown column (suggests one); (input): no header, two
+/// columns of one name, another column without one.
 Schema schema_of_csv(const std::string& path, const CsvOptions& options);
 
 enum class CsvUse {
@@ -49,12 +51,12 @@ enum class CsvUse {
 /// A CSV file (RFC 4180: a header row, quotes, LF or CRLF; plain or gzip), read row by row, its columns by
 /// name, in whatever order they stand; those that the schema does not name are left out (info().ignored). A
 /// cell is missing if it is empty, one of NA, N/A, NaN, null, ? (whatever their case, spaces around ignored)
-/// or a word of the schema's. Ids: canonical decimal integers as they are, other text by BLAKE2b, 64 bits.
-/// Errors (ExitCode::input): empty file, header only, columns missing, unterminated quote. What is wrong with
-/// a row is in `problems`, and the row marked: a missing id; where it is not read for training also too many
-/// or few cells, text in a numeric column, an unknown category or label value, a missing label.
+/// or a word of the schema's. Ids: read_id(). Of queries, a label that is missing or no class is -1, and such
+/// a target is NaN. Errors (ExitCode::input): empty file, header only, columns missing, unterminated quote.
+/// What is wrong with a row is in `problems`, and the row marked: a missing id; where it is not read for
+/// training also too many or few cells, text in a numeric column, an unknown category.
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema,
-                                       CsvUse use = CsvUse::training);
+                                       CsvUse use = CsvUse::training, const std::string& encoding = "utf-8");
 /// Of schema_of_csv().
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options,
                                        CsvUse use = CsvUse::training);
@@ -66,7 +68,7 @@ bool is_missing_cell(const std::string& cell);
 /// text.
 std::optional<double> number_of_undeclared(const std::string& cell, const Schema& schema);
 /// The character that splits the header line, which is public, into most columns.
-char delimiter_of_header(const std::string& path);
+char delimiter_of_header(const std::string& path, const std::string& encoding = "utf-8");
 std::string trimmed_cell(const std::string& cell);
 /// The number that a whole cell is, written so; thousands 0: without groups. Nothing: it is none.
 std::optional<double> number_of_cell(const std::string& cell, char decimal, char thousands);

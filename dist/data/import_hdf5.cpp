@@ -4,6 +4,7 @@
 #include <cmath>
 #include <future>
 
+#include "dist/data/record_id.hpp"
 #include "dist/data/width.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
@@ -56,20 +57,31 @@ class Hdf5Source : public RecordSource {
         record.features.assign(begin, begin + static_cast<std::ptrdiff_t>(columns_));
         if (info_.has_targets) record.target = now_.labels[row_ % slab_];
         if (info_.has_labels) record.label = label();
-        if (ids_) record.id = now_.ids[row_ % slab_];
+        if (ids_) take_id(record);
         record.position = row_++;
         return true;
     }
     void rewind() override {
         coming_ = {};  // waits for it
+        problems = {};
         row_ = 0;
     }
 
   private:
     struct Slab {
         std::vector<double> values, labels;
-        std::vector<std::uint64_t> ids;
+        IdColumn ids;
     };
+
+    void take_id(RawRecord& record) {
+        const std::size_t place = row_ % slab_;
+        record.id = now_.ids.ids[place];
+        const auto name = now_.ids.names.find(place), fault = now_.ids.faults.find(place);
+        record.name = name == now_.ids.names.end() ? "" : name->second;
+        record.flawed = fault != now_.ids.faults.end();
+        if (record.flawed)
+            problems.add("id", "row " + std::to_string(row_) + ": " + fault->second, id_hint, row_);
+    }
 
     /// The rows from `first` on; those behind them are read and unpacked meanwhile.
     void turn_to(std::uint64_t first) {
@@ -108,13 +120,12 @@ class Hdf5Source : public RecordSource {
         slab.values.resize(count * columns_);
         features_.read(offset, extent, slab.values.data());
         if (labels_) read_column(*labels_, first, count, slab.labels);
-        if (ids_) read_column(*ids_, first, count, slab.ids);
+        if (ids_) slab.ids = read_ids(*ids_, first, count);
         return slab;
     }
 
-    template <class T>
     static void read_column(const hdf5::Dataset& from, std::uint64_t first, std::uint64_t count,
-                            std::vector<T>& into) {
+                            std::vector<double>& into) {
         hdf5::Shape offset(from.shape().size(), 0), extent = from.shape();
         offset[0] = first;
         extent[0] = count;
@@ -123,10 +134,10 @@ class Hdf5Source : public RecordSource {
     }
 
     bool ids_ascend() const {
-        std::vector<std::uint64_t> ids;
         std::uint64_t last = 0;
         for (std::uint64_t first = 0; first < rows_; first += slab_values) {
-            read_column(*ids_, first, std::min(slab_values, rows_ - first), ids);
+            const std::vector<std::uint64_t> ids =
+                read_ids(*ids_, first, std::min(slab_values, rows_ - first)).ids;
             if (ids.front() < last || !std::is_sorted(ids.begin(), ids.end())) return false;
             last = ids.back();
         }

@@ -64,18 +64,30 @@ class NpySource : public RecordSource {
             labels_->next_row(target_);
             record.target = target_.front();
         }
-        if (ids_) record.id = ids_->next_unsigned();
-        record.position = row_++;
+        record.position = row_;
+        record.flawed = false;
+        if (ids_) take_id(record);
+        ++row_;
         return true;
     }
     void rewind() override {
         features_.rewind();
         if (labels_) labels_->rewind();
         if (ids_) ids_->rewind();
+        problems = {};
         row_ = 0;
     }
 
   private:
+    void take_id(RawRecord& record) {
+        ReadId found = ids_->next_id();
+        record.id = found.id;
+        record.name = std::move(found.name);
+        record.flawed = !found.fault.empty();
+        if (record.flawed)
+            problems.add("id", "row " + std::to_string(row_) + ": " + found.fault, id_hint, row_);
+    }
+
     /// [n, height, width]: grey images. With four axes the place of the channels is not known.
     void set_image_shape() {
         info_.image_shape = {1, static_cast<std::int64_t>(features_.shape()[1]),

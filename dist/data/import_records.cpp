@@ -85,6 +85,11 @@ std::vector<Range> ranges_of_data(const std::vector<NamedSource>& sources, const
         if (fixed) ranges[column] = info.known_ranges[column];
         if (!std::isfinite(ranges[column].lowest)) ranges[column] = {0, 1};  // no cell is a number
         if (!is_known(ranges[column])) ranges[column].highest = ranges[column].lowest + 1;  // constant: 0
+        if (!is_valid(ranges[column]))
+            throw Error(
+                ExitCode::input,
+                "column '" + info.feature_names[column] + "': the range of its values must be " + valid_range,
+                "state a smaller one: --scale COLUMN=LOW:HIGH", info.path);
     }
     return ranges;
 }
@@ -96,8 +101,8 @@ void require_known_columns(const std::map<std::string, Range>& ranges,
             throw Error(ExitCode::usage, "no feature column '" + name + "'", name_hint(name, names),
                         "--scale");
         }
-        if (!(std::isfinite(range.lowest) && std::isfinite(range.highest) && is_known(range))) {
-            throw Error(ExitCode::usage, "column '" + name + "': the range must be finite with LOW < HIGH",
+        if (!is_valid(range)) {
+            throw Error(ExitCode::usage, "column '" + name + "': the range must be " + valid_range,
                         "write --scale " + name + "=LOW:HIGH", "--scale");
         }
     }
@@ -111,7 +116,7 @@ std::vector<Range> ranges_of_options(const SourceInfo& info, const std::vector<R
     ranges.resize(info.feature_names.size(), unknown_range);
     for (std::size_t column = 0; column < ranges.size(); ++column)
         if (!is_known(ranges[column])) ranges[column] = stated[column];
-    std::string open;
+    std::vector<std::string> open;
     for (std::size_t column = 0; column < ranges.size(); ++column) {
         const std::string& name = info.feature_names[column];
         if (given.contains(name)) {
@@ -122,10 +127,10 @@ std::vector<Range> ranges_of_options(const SourceInfo& info, const std::vector<R
         } else if (given.contains("*") && (info.bytes || !is_known(ranges[column]))) {
             ranges[column] = given.at("*");
         }
-        if (!is_known(ranges[column])) open += (open.empty() ? "" : ", ") + name;
+        if (!is_known(ranges[column])) open.push_back(name);
     }
     if (open.empty()) return ranges;
-    throw Error(ExitCode::usage, "no public range for: " + open,
+    throw Error(ExitCode::usage, "no public range for: " + listed(open),
                 "give each a --scale COLUMN=LOW:HIGH, or '*=LOW:HIGH' for all, or none at all", "--scale");
 }
 
@@ -187,6 +192,17 @@ bool takes_several(const ImportOptions& options) {
     return options.persons && options.persons->takes_several();
 }
 
+/// The id of the record at this place, as its file has it: the file is read once more.
+std::string shown_id(const Sighting& sighting, const std::vector<NamedSource>& sources) {
+    RecordSource& source = *sources[sighting.where >> 56].source;
+    const std::uint64_t position = sighting.where & ((std::uint64_t{1} << 56) - 1);
+    RawRecord record;
+    source.rewind();
+    while (source.next(record))
+        if (record.position == position && !record.name.empty()) return "'" + record.name + "'";
+    return std::to_string(sighting.id);
+}
+
 void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources, IdKind ids,
                         bool of_persons) {
     if (ids == IdKind::row_number) return;
@@ -206,7 +222,7 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
                     sources[0].source->info().path);
     }
     throw Error(
-        ExitCode::input, "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
+        ExitCode::input, "id " + shown_id(*twice, sources) + " appears twice: " + first + " and " + second,
         of_persons ? "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
                      "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each"
                    : "one person, one id: where rows are visits, --person takes several of one",
@@ -221,7 +237,7 @@ void require_one_file_each(std::vector<Sighting>& sightings, const std::vector<N
         [](const Sighting& a, const Sighting& b) { return a.id == b.id && a.where >> 56 != b.where >> 56; });
     if (cut == sightings.end()) return;
     throw Error(ExitCode::input,
-                "id " + std::to_string(cut->id) + " has rows in " +
+                "id " + shown_id(*cut, sources) + " has rows in " +
                     sources[cut->where >> 56].source->info().path + " and in " +
                     sources[std::next(cut)->where >> 56].source->info().path,
                 "all rows of a person are trained on, or none: import one file with --test-fraction",
@@ -387,8 +403,8 @@ std::optional<Range> target_range_of(const SourceInfo& info, const std::optional
     if (!info.has_targets)
         throw Error(ExitCode::usage, "is for numbers, and the records have labels or none",
                     "say --regression, or leave it out", "--target-range");
-    if (!(std::isfinite(asked->lowest) && std::isfinite(asked->highest) && is_known(*asked)))
-        throw Error(ExitCode::usage, "must be finite with LOW < HIGH", "write --target-range LOW:HIGH",
+    if (!is_valid(*asked))
+        throw Error(ExitCode::usage, std::string("must be ") + valid_range, "write --target-range LOW:HIGH",
                     "--target-range");
     return asked;
 }

@@ -151,17 +151,11 @@ std::int64_t NpyReader::next_integer() {
                 "labels are class indices 0, 1, 2, …", name());
 }
 
-std::uint64_t NpyReader::next_unsigned() {
+ReadId NpyReader::next_id() {
     const unsigned char* bytes = next_bytes();
-    if (type_ == "u8") return load<std::uint64_t>(bytes);
-    const double value = type_ == "i8" ? 0 : as_double(type_, bytes);
-    const std::int64_t integer = type_ == "i8" ? load<std::int64_t>(bytes)
-                                 : value == std::floor(value) && std::abs(value) < 0x1p53
-                                     ? static_cast<std::int64_t>(value)
-                                     : -1;
-    if (integer >= 0) return static_cast<std::uint64_t>(integer);
-    throw Error(ExitCode::input, "row " + std::to_string(row_ - 1) + " is not an unsigned integer",
-                "ids are unsigned 64-bit integers", name());
+    if (type_ == "u8") return {load<std::uint64_t>(bytes)};
+    if (type_ == "i8") return read_id(load<std::int64_t>(bytes));
+    return read_id(as_double(type_, bytes), type_ == "f4" ? 0x1p24 : 0x1p53);
 }
 
 void NpyReader::rewind() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/record_id.hpp"
 #include "dist/files/byte_stream.hpp"
 
 namespace holdfast {
@@ -22,7 +23,7 @@ class NpyReader {
 
     void next_row(std::vector<double>& values);  ///< [columns]
     std::int64_t next_integer();                 ///< of a one-dimensional array; an error if it is no integer
-    std::uint64_t next_unsigned();               ///< likewise, not negative
+    ReadId next_id();                            ///< of such an array, of integers or floats
     void rewind();
 
   private:

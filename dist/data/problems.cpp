@@ -8,7 +8,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t positions_shown = 3, samples_shown = 5, kinds_shown = 20;
+constexpr std::size_t positions_shown = 3, samples_shown = 5, kinds_shown = 8;
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 #include "dist/data/read_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "dist/data/filled_records.hpp"
 #include "dist/data/import_csv.hpp"
@@ -86,9 +88,11 @@ Table summarised(Table rows, const std::vector<double>& orders, const Schema& sc
               [](const Person& one, const Person& other) { return one.first < other.first; });
     Table table{{FeatureMatrix(schema.record_features(), wide), {}, {}, {}},
                 {},
+                {},
                 rows.has_ids,
                 std::move(rows.ignored),
                 rows.filled,
+                std::move(rows.other_cells),
                 std::move(rows.outside)};
     for (const Person& person : made) {
         table.records.features.append(person.features.data());
@@ -101,10 +105,21 @@ Table summarised(Table rows, const std::vector<double>& orders, const Schema& sc
     return table;
 }
 
+/// Labels and targets that not all rows have stand apart, so that nothing is computed of the others'.
+void set_some_labels_apart(Table& table) {
+    Records& records = table.records;
+    if (std::ranges::any_of(records.labels, [](std::int32_t label) { return label < 0; }))
+        table.some_labels = std::exchange(records.labels, {});
+    if (std::ranges::all_of(records.targets, [](double target) { return std::isfinite(target); })) return;
+    for (const double target : std::exchange(records.targets, {}))
+        table.some_labels.push_back(std::isfinite(target) ? 0 : -1);
+}
+
 }  // namespace
 
-Table read_table(const std::string& path, const Schema& schema, std::uint64_t first) {
-    const auto source = open_csv(path, schema, CsvUse::queries);
+Table read_table(const std::string& path, const Schema& schema, std::uint64_t first,
+                 const std::string& encoding) {
+    const auto source = open_csv(path, schema, CsvUse::queries, encoding);
     const SourceInfo& info = source->info();
     const bool summarises = schema.persons && schema.persons->summarises();
     // Where summaries have ranges of their own, rows have none.
@@ -140,6 +155,8 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     source->problems.raise(path);
     table.filled = rows.filled();
     table.outside = outside.told();
+    table.other_cells = source->other_cells;
+    set_some_labels_apart(table);
     if (summarises) return summarised(std::move(table), orders, schema, info.wide);
     return table;
 }

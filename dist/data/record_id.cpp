@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
+#include "dist/data/import_csv.hpp"
+#include "dist/files/hdf5.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/text.hpp"
 #include "kernels/cpu/hash_lanes.hpp"
 
 namespace holdfast {
@@ -62,6 +66,70 @@ std::uint64_t hash_of_content(std::span<const double> features, bool wide, std::
     return hash(content_key, bytes.data(), bytes.size());
 }
 
+/// Words that programs write for a missing id, beside those of every missing cell.
+constexpr const char* missing_ids[] = {"none", "nil",    "<na>", "nat",       "n.a.",   "#n/a",
+                                       "#na",  "(null)", "\\n",  "undefined", "missing"};
+
+bool is_missing_id(const std::string& cell) {
+    std::string lower = cell;
+    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    const bool marks = lower.find_first_not_of("-.?*") == std::string::npos;
+    return marks || is_missing_cell(cell) || std::ranges::find(missing_ids, lower) != std::end(missing_ids);
+}
+
+/// Does a program write a float number so? It has a point, or an exponent with its sign, and no leading
+/// zeros.
+bool is_written_as_float(std::string_view cell) {
+    if (cell.starts_with('-')) cell.remove_prefix(1);
+    const auto skip_digits = [&] {
+        const std::size_t digits = std::min(cell.find_first_not_of("0123456789"), cell.size());
+        cell.remove_prefix(digits);
+        return digits;
+    };
+    const bool leading_zero = cell.starts_with('0');
+    const std::size_t whole = skip_digits();
+    if (whole == 0 || (leading_zero && whole > 1)) return false;
+    const bool point = cell.starts_with('.');
+    if (point) {
+        cell.remove_prefix(1);
+        skip_digits();
+    }
+    if (cell.empty()) return point;
+    if (cell.size() < 3 || (cell[0] != 'e' && cell[0] != 'E') || (cell[1] != '+' && cell[1] != '-'))
+        return false;
+    cell.remove_prefix(2);
+    return skip_digits() > 0 && cell.empty();
+}
+
+bool is_infinite(std::string cell) {
+    for (char& letter : cell) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (cell.starts_with('-') || cell.starts_with('+')) cell.erase(0, 1);
+    return cell == "inf" || cell == "infinity";
+}
+
+template <class T>
+std::vector<T> read_slab(const hdf5::Dataset& from, std::uint64_t first, std::uint64_t count) {
+    hdf5::Shape offset(from.shape().size(), 0), extent = from.shape();
+    offset[0] = first;
+    extent[0] = count;
+    std::vector<T> values(count);
+    from.read(offset, extent, values.data());
+    return values;
+}
+
+template <class Values, class Read>
+IdColumn column_by(const Values& values, Read read) {
+    IdColumn column;
+    column.ids.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        ReadId found = read(values[i]);
+        column.ids.push_back(found.id);
+        if (!found.name.empty()) column.names[i] = std::move(found.name);
+        if (!found.fault.empty()) column.faults[i] = std::move(found.fault);
+    }
+    return column;
+}
+
 }  // namespace
 
 std::uint64_t id_of_text(const std::string& text) {
@@ -69,10 +137,47 @@ std::uint64_t id_of_text(const std::string& text) {
                 text.size());
 }
 
-std::uint64_t id_of_cell(const std::string& text) {
-    const bool canonical = text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9');
-    const auto value = number_of<std::uint64_t>(text);
-    return canonical && value ? *value : id_of_text(text);
+ReadId read_id(const std::string& cell) {
+    const std::string name = trimmed_cell(cell);
+    if (is_missing_id(name)) return {.fault = "the id '" + name + "' is a missing cell"};
+    if (is_infinite(name)) return {.fault = "the id '" + name + "' is no whole number"};
+    if (is_written_as_float(name)) {
+        ReadId found = read_id(number_of<double>(name).value_or(HUGE_VAL));
+        if (!found.fault.empty())
+            found.fault = "the id '" + name + "'" + found.fault.substr(found.fault.find(" is "));
+        found.name = name;
+        return found;
+    }
+    const bool canonical = name == "0" || (name[0] >= '1' && name[0] <= '9');
+    const auto value = number_of<std::uint64_t>(name);
+    return {canonical && value ? *value : id_of_text(name), name};
+}
+
+ReadId read_id(double value, double exact_below) {
+    const std::string shown = "the id " + printed("%.17g", value);
+    if (std::isnan(value)) return {.fault = shown + " is a missing cell"};
+    if (value != std::floor(value) || std::isinf(value)) return {.fault = shown + " is no whole number"};
+    if (std::abs(value) >= exact_below)
+        return {.fault = shown + " is a float number that several whole numbers are rounded to"};
+    return read_id(static_cast<std::int64_t>(value));
+}
+
+ReadId read_id(std::int64_t value) {
+    if (value >= 0) return {static_cast<std::uint64_t>(value)};
+    const std::string name = std::to_string(value);
+    return {id_of_text(name), name};
+}
+
+IdColumn read_ids(const hdf5::Dataset& from, std::uint64_t first, std::uint64_t count) {
+    if (hdf5::is_floating(from.type())) {
+        const double exact_below = from.type() == hdf5::Type::float32 ? 0x1p24 : 0x1p53;
+        return column_by(read_slab<double>(from, first, count),
+                         [&](double value) { return read_id(value, exact_below); });
+    }
+    if (hdf5::is_signed(from.type()))
+        return column_by(read_slab<std::int64_t>(from, first, count),
+                         [](std::int64_t value) { return read_id(value); });
+    return {read_slab<std::uint64_t>(from, first, count), {}, {}};
 }
 
 std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label) {

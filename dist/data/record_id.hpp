@@ -1,18 +1,45 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace holdfast {
 
+namespace hdf5 {
+class Dataset;
+}
+
 /// The id of a record that names itself by text: 64 bits of BLAKE2b, the same in every file.
 std::uint64_t id_of_text(const std::string& text);
 
-/// The id that a cell of a table, or a line of a list, names: a number in decimal without sign or leading
-/// zeros is itself, so that no two texts share it; any other text is hashed.
-std::uint64_t id_of_cell(const std::string& text);
+/// An id as a table, an array or a list of ids has it.
+struct ReadId {
+    std::uint64_t id = 0;
+    std::string name = {};   ///< the id as it stands there; empty: `id` in decimal
+    std::string fault = {};  ///< why there is no id; empty: there is one
+};
+
+/// The one reader of ids. A whole number from 0 to 2^64 - 1 without leading zeros is itself, and 7.0 and
+/// 7e+00 are 7. Any other text is hashed: "-7" of a negative number, "007", which is another id than 7, and
+/// whole numbers beyond 2^64. A missing word, a fraction, and a float number that several integers may have
+/// been rounded to have a fault.
+ReadId read_id(const std::string& cell);
+/// exact_below: the least power of two above which the number's type does not hold every integer.
+ReadId read_id(double value, double exact_below = 0x1p53);
+ReadId read_id(std::int64_t value);
+/// What to do about a fault.
+inline constexpr const char* id_hint =
+    "every record needs an id, a whole number or a text: correct the id or leave the record out";
+
+/// Some ids of a dataset of integers or floats.
+struct IdColumn {
+    std::vector<std::uint64_t> ids;
+    std::map<std::size_t, std::string> names, faults;  ///< of ReadId, by place, where there is one
+};
+IdColumn read_ids(const hdf5::Dataset& from, std::uint64_t first, std::uint64_t count);
 
 /// The id of a record that names nothing: the same hash of its features [d], in the precision of their file
 /// and before any scaling, and its label. A record's id depends on no other record; the two zeros are one

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,11 @@ struct SourceInfo : PublicFacts {
     PrivateNames names;                ///< of unnamed columns, as far as it was read
 };
 
+/// How many cells of a column of categories are missing, or none of its values.
+struct OtherCells {
+    std::uint64_t other = 0, missing = 0;
+};
+
 /// Reads a foreign file record by record, never more of it than a slab at a time.
 /// Errors (ExitCode::input) name the file and the line or row.
 class RecordSource {
@@ -57,6 +63,7 @@ class RecordSource {
     Problems problems;             ///< of what was read; its reader raises them, once it has seen the whole
     Problems tolerated;            ///< cells that do not fit their column, and count as missing
     std::uint64_t unlabelled = 0;  ///< rows left out: their label is none of the stated ones
+    std::map<std::string, OtherCells> other_cells;  ///< by column, of what was read
 };
 
 }  // namespace holdfast

@@ -67,8 +67,7 @@ Range range_of(const JsonFields& fields, const char* name, const std::string& fo
     if (value == nullptr) return unknown_range;
     if (!value->is_array() || value->size() != 2) fields.wrong(name, "[LOW, HIGH]", *value);
     const Range range{end_of((*value)[0], format, fields), end_of((*value)[1], format, fields)};
-    if (!std::isfinite(range.lowest) || !std::isfinite(range.highest) || !is_known(range))
-        fields.wrong(name, "[LOW, HIGH], LOW below HIGH", *value);
+    if (!is_valid(range)) fields.wrong(name, std::string("[LOW, HIGH], ") + valid_range, *value);
     return range;
 }
 
@@ -182,8 +181,9 @@ PersonRule person_rule_of(const json& object) {
     for (const json& range : fields.list("ranges")) {
         const bool is_pair =
             range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number();
-        if (!is_pair || !(range[0].get<double>() < range[1].get<double>()))
-            fields.wrong("ranges", "[LOW, HIGH] of each feature of a record", range);
+        if (!is_pair || !is_valid({range[0], range[1]}))
+            fields.wrong("ranges", std::string("[LOW, HIGH] of each feature of a record, ") + valid_range,
+                         range);
         rule.ranges.push_back({range[0], range[1]});
     }
     return rule;
@@ -262,6 +262,16 @@ std::string name_of_cell(const std::string& cell) {
     const bool ascii = std::all_of(cell.begin(), cell.end(), [](char c) { return (c & 0x80) == 0; });
     if (ascii) return cell;
     return json::parse(json(cell).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
+std::string normalised_text(const std::string& cell) {
+    constexpr const char* truths[] = {"true", "t", "1"};
+    constexpr const char* falsehoods[] = {"false", "f", "0"};
+    std::string lower = cell;
+    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (std::ranges::find(truths, lower) != std::end(truths)) return "true";
+    if (std::ranges::find(falsehoods, lower) != std::end(falsehoods)) return "false";
+    return cell;
 }
 
 std::size_t Column::place_of_bucket(std::size_t bucket) const {
@@ -397,6 +407,8 @@ std::optional<double> days_of(const std::string& text, const std::string& format
     std::tm found{};
     const char* end = format.empty() ? nullptr : ::strptime(text.c_str(), format.c_str(), &found);
     if (end == nullptr || *end != '\0') return std::nullopt;
+    constexpr int first_year = 1000;  // %Y reads 60 as the year 60, which a table means as 1960 or 2060
+    if (found.tm_year + 1900 < first_year) return std::nullopt;
     const std::chrono::year_month_day day{std::chrono::year(found.tm_year + 1900),
                                           std::chrono::month(static_cast<unsigned>(found.tm_mon) + 1),
                                           std::chrono::day(static_cast<unsigned>(found.tm_mday))};

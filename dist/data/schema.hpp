@@ -57,6 +57,8 @@ Column unnamed_column(const std::string& name);
 std::vector<Column> parts_of_undeclared(const std::string& name);
 /// The bucket that every number has in the text part.
 std::size_t bucket_of_numbers(const Column& text_part);
+/// The text that is hashed for a cell: TRUE, True, T, t and 1 are "true", FALSE, False, F, f and 0 "false".
+std::string normalised_text(const std::string& cell);
 /// What a cell of such a column is called, in UTF-8: other bytes are replaced.
 std::string name_of_cell(const std::string& cell);
 
@@ -105,7 +107,8 @@ std::optional<Schema> public_schema(const std::optional<Schema>& schema);
 
 /// Forms that dates are looked for in, where nothing is said of them.
 inline constexpr const char* usual_dates[] = {"%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d"};
-/// Days since 1970-01-01; none: the text is no date of this format ("%d.%m.%Y").
+/// Days since 1970-01-01; none: the text is no date of this format ("%d.%m.%Y"), or its year has fewer than
+/// four digits where the format does not say %y.
 std::optional<double> days_of(const std::string& text, const std::string& format);
 
 }  // namespace holdfast

@@ -28,7 +28,7 @@ namespace holdfast {
 namespace {
 
 struct PredictRequest {
-    std::string model, queries, schema, out = "-", answer = "row", backend = "auto";
+    std::string model, queries, schema, out = "-", answer = "row", backend = "auto", encoding = "utf-8";
     std::uint64_t first = 0;
     bool scores = false, accuracy = false;
 };
@@ -125,12 +125,37 @@ nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
     return rows;
 }
 
+/// How good the answers are of rows whose label is a class. `unlabelled`: the others.
+Quality quality_of_labelled(const Model& model, const Answers& answers, std::span<const std::int32_t> labels,
+                            const std::vector<double>& probabilities, std::span<const std::uint64_t> ids,
+                            std::uint64_t& unlabelled, const std::string& name) {
+    const std::size_t classes = model.network.classes();
+    std::vector<std::int32_t> given, known;
+    std::vector<double> of_known;
+    std::vector<std::uint64_t> whose;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes) continue;
+        given.push_back(answers.labels[i]);
+        known.push_back(labels[i]);
+        whose.push_back(ids[i]);
+        for (std::size_t c = 0; !probabilities.empty() && c < classes; ++c)
+            of_known.push_back(probabilities[i * classes + c]);
+    }
+    unlabelled = labels.size() - known.size();
+    if (known.empty())
+        throw Error(ExitCode::input,
+                    "no accuracy: none of its " + std::to_string(labels.size()) +
+                        " rows has a label that the model knows",
+                    "leave --accuracy out: predictions need no labels", name);
+    return quality_of(given, known, classes, of_known, whose);
+}
+
 void predict(const Context& context, const PredictRequest& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
     const std::optional<Schema> schema = model_schema(model, request.schema);
-    const Questions named = read_questions(context, {model.feature_map(), schema}, request.queries,
-                                           request.answer, request.first);
+    const Questions named = read_questions(context, {model.feature_map(), schema, request.encoding},
+                                           request.queries, request.answer, request.first);
     const bool votes = named.unit == AnswerUnit::vote;
     if (votes && (request.scores || model.network.is_regression()))
         throw Error(ExitCode::usage, "votes have no scores, and no numbers are voted for",
@@ -138,7 +163,7 @@ void predict(const Context& context, const PredictRequest& request) {
     const Records queries = named.unit == AnswerUnit::row ? named.rows : named.answered();
     const bool table =
         !request.scores && (is_table(request.queries) || (schema && request.out.ends_with(".csv")));
-    if (request.accuracy && !model.network.is_regression())
+    if (request.accuracy && !model.network.is_regression() && named.some_labels.empty())
         require_labels(queries, model.network.classes(), request.queries);
 
     // 2. What it answers.
@@ -154,6 +179,8 @@ void predict(const Context& context, const PredictRequest& request) {
         model.guarantee, "model " + digest.substr(0, 16) + " (training: " + model.kind + "): "));
     nlohmann::json object = {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
+    for (const auto& [column, cells] : named.other_cells)
+        object["other_cells"][column] = {{"missing", cells.missing}, {"other", cells.other}};
     std::string text;
     if (request.accuracy && model.network.is_regression()) {
         const NumericQuality quality = quality_of(
@@ -170,10 +197,13 @@ void predict(const Context& context, const PredictRequest& request) {
         object["predictions"] = answers.logits;
         text = lines_of(answers.logits);
     } else if (request.accuracy) {
-        const Quality quality =
-            quality_of(answers.labels, queries.labels, model.network.classes(), probabilities, queries.ids);
+        std::uint64_t unlabelled = 0;
+        const Quality quality = quality_of_labelled(
+            model, answers, named.some_labels.empty() ? queries.labels : named.some_labels, probabilities,
+            queries.ids, unlabelled, request.queries);
         object.update(to_json(quality));
         object["queries"] = queries.size();
+        if (unlabelled > 0) object["unlabelled"] = unlabelled;
         text = text_of(quality, schema ? schema->classes : std::vector<std::string>());
     } else {
         const std::size_t outputs = model.network.outputs();
@@ -209,6 +239,7 @@ Run declare_predict(const Command& command) {
         "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "
         "numbers, the mean squared error");
     add_answer_option(command, request->answer);
+    add_encoding_option(command, request->encoding);
     command.add_option("--first", request->first, "Only the first so many queries; 0: all");
     command
         .add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")

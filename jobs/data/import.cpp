@@ -12,7 +12,6 @@
 
 #include <spdlog/logger.h>
 #include <toml++/toml.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -21,6 +20,7 @@
 #include <optional>
 #include <set>
 
+#include "dist/data/csv_reader.hpp"
 #include "dist/data/import_csv.hpp"
 #include "dist/data/import_hdf5.hpp"
 #include "dist/data/import_idx.hpp"
@@ -28,9 +28,11 @@
 #include "dist/data/import_records.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/queries.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/utf8.hpp"
 
 namespace holdfast {
 namespace {
@@ -40,6 +42,8 @@ struct Options {
                                   source_scaling, scale_file;
     std::string label, classes, id, schema;  // CSV columns
     std::string decimal = ".", thousands;    // CSV numbers
+    std::string encoding = "utf-8";
+    std::optional<std::string> named_id, named_person;  // as given; id and person hold them
     std::vector<std::string> dates, missing_words;
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
@@ -91,6 +95,11 @@ void require_distinct(const std::string& option, const std::vector<std::string>&
     const std::set<std::string> distinct(values.begin(), values.end());
     if (distinct.size() != values.size())
         fail(option, "a value is listed twice", "list each value once, as a|b|c");
+}
+
+void require_utf8(const std::string& option, const std::vector<std::string>& texts) {
+    if (!std::ranges::all_of(texts, is_utf8))
+        fail(option, "is not UTF-8", "write it in UTF-8, as a terminal of a locale such as C.UTF-8 does");
 }
 
 /// "LOW:HIGH" of the option's whole text.
@@ -182,7 +191,7 @@ CsvOptions csv_options(const Options& options) {
         fail("--label", "a CSV file needs its label column",
              "name it, or say --no-labels for queries; holdfast schema says what a table looks like");
     CsvOptions csv;
-    csv.delimiter = options.delimiter.empty() ? delimiter_of_header(options.input)
+    csv.delimiter = options.delimiter.empty() ? delimiter_of_header(options.input, options.encoding)
                                               : delimiter_named(options.delimiter, "--delimiter");
     csv.undeclared = options.undeclared == "any";
     if (csv.undeclared && (!options.scale.empty() || !options.scale_file.empty() || options.scale_from_data))
@@ -197,6 +206,7 @@ CsvOptions csv_options(const Options& options) {
         csv.dates[column] = format;
     }
     csv.missing_words = options.missing_words;
+    csv.text_encoding = options.encoding;
     csv.label = options.label;
     if (!options.classes.empty() && !number_of_classes(options)) csv.classes = cut_list(options.classes);
     require_distinct("--classes", csv.classes);
@@ -212,6 +222,10 @@ CsvOptions csv_options(const Options& options) {
         csv.categories[text.substr(0, at)] = cut_list(text.substr(at + 1));
         require_distinct("--categories", csv.categories[text.substr(0, at)]);
     }
+    for (const auto& [option, texts] :
+         {std::pair{"--classes", csv.classes}, {"--missing-word", csv.missing_words}})
+        require_utf8(option, texts);
+    for (const auto& [column, values] : csv.categories) require_utf8("--categories", values);
     csv.encoding = options.encode == "integer" ? CategoryEncoding::integer : CategoryEncoding::one_hot;
     return csv;
 }
@@ -264,7 +278,7 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
             std::erase_if(read.columns, [](const Column& column) {
                 return !column.reads.empty() && column.kind == Column::Kind::category;
             });
-        return open_csv(path, read, use);
+        return open_csv(path, read, use, options.encoding);
     }
     if (labels.empty() && !options.no_labels) {
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
@@ -484,10 +498,29 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
     return object;
 }
 
+/// Tells the owner that R's and pandas' column of row numbers is left out.
+void log_unnamed_column(const Context& context, const SourceInfo& info,
+                        const std::vector<std::string>& dropped) {
+    const bool unnamed = std::ranges::find(info.ignored, "") != info.ignored.end();
+    if (unnamed && std::ranges::find(dropped, "") == dropped.end())
+        context.log->warn(
+            "{}: the first column has no name, as the row numbers that R and pandas write: it is "
+            "left out",
+            info.path);
+}
+
+/// Error (usage): the name is there and empty, so that row numbers would be the ids.
+void require_name(const std::string& option, const std::optional<std::string>& name) {
+    if (name && name->empty())
+        fail(option, "names no column", "name the column of ids, or leave the option out");
+}
+
 void run(const Options& options, const Context& context) {
     ImportSummary summary;
     if (context.world.is_root()) {
         // 1. The options, before anything is read.
+        require_name("--id", options.named_id);
+        require_name("--person", options.named_person);
         const std::optional<Schema> schema = schema_of(options);
         const ImportOptions parsed = import_options(options, schema);
 
@@ -496,6 +529,8 @@ void run(const Options& options, const Context& context) {
         if (sources.size() > 1 && options.test_fraction > 0) {
             fail("--test-fraction", "the input already has several splits", "leave it out");
         }
+
+        log_unnamed_column(context, sources[0].source->info(), options.drop);
 
         // 3. One pass (two with --scale-from-data) into the dataset.
         summary = import_records(sources, parsed, options.out);
@@ -530,9 +565,9 @@ void declare_columns(const Command& command, Options& options) {
         "LOW:HIGH, public range of these numbers: clipped and mapped to [0, 1]; without it they "
         "are stored as they are, and training clips them to +-2^20");
     command.add_option(
-        "--id", options.id,
-        "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
-        "which no guarantee about a removed record holds)");
+        "--id", options.named_id,
+        "CSV: column of record ids. Whole numbers are themselves, 7.0 is 7; other text is hashed, and 007 is "
+        "another id than 7. Default: row numbers, with which no guarantee about a removed record holds");
     command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
     command
         .add_option(
@@ -554,6 +589,7 @@ void declare_columns(const Command& command, Options& options) {
             "finds ranges and frequent buckets")
         .one_of({"number", "any"})
         .show_default();
+    add_encoding_option(command, options.encoding);
     command.add_option("--decimal", options.decimal, "CSV: the character before decimals").show_default();
     command.add_option("--thousands", options.thousands,
                        "CSV: the character between groups of three digits (default: none)");
@@ -570,7 +606,7 @@ void declare_columns(const Command& command, Options& options) {
 }
 
 void declare_persons(const Command& command, Options& options) {
-    command.add_option("--person", options.person,
+    command.add_option("--person", options.named_person,
                        "CSV: the column that says whose a row is, in place of --id: every guarantee is then "
                        "about persons, with all of their rows (NPY, NPZ, HDF5: --rows-at-most says it)");
     command.add_option(
@@ -663,7 +699,11 @@ Run declare_import(const Command& command) {
     declare_arrays(command, *options);
     declare_facts(command, *options);
     declare_scaling(command, *options);
-    return [options](const Context& context) { run(*options, context); };
+    return [options](const Context& context) {
+        options->id = options->named_id.value_or("");
+        options->person = options->named_person.value_or("");
+        run(*options, context);
+    };
 }
 
 }  // namespace holdfast

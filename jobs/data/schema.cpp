@@ -4,11 +4,13 @@
 //   holdfast import bank.csv --schema bank.toml --out bank.h5
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "dist/data/guess_schema.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
+#include "jobs/program/queries.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
@@ -17,8 +19,9 @@ namespace holdfast {
 namespace {
 
 struct SchemaRequest {
-    std::string input, out, label, id, person, delimiter;
-    std::vector<std::string> drop;
+    std::string input, out, label, delimiter, decimal, thousands, encoding = "utf-8";
+    std::optional<std::string> id, person;
+    std::vector<std::string> drop, dates;
     bool regression = false, from_data = false;
 };
 
@@ -71,6 +74,8 @@ std::string as_text(const TableGuess& guess, const SchemaRequest& request) {
                        std::to_string(guess.rows) + " rows\n";
     if (!schema.classes.empty())
         text += "  classes of '" + schema.label + "': " + joined(schema.classes) + "\n";
+    if (guess.unnamed_first)
+        text += "  left out: the first column, which has no name, as row numbers of R and pandas\n";
     if (!guess.dropped.empty())
         text += "  left out, as texts that are no categories: " + joined(guess.dropped) + "\n";
     if (schema.id.empty() && !guess.possible_ids.empty())
@@ -89,23 +94,47 @@ std::string as_text(const TableGuess& guess, const SchemaRequest& request) {
         text +=
             "  to be filled in: the public range of every number; found = true goes once all of it is "
             "public\n";
-    return text + next_command({"import", request.input, "--schema", request.out, "--out",
-                                request.out.substr(0, request.out.rfind('.')) + ".h5"});
+    std::vector<std::string> next{"import",   request.input,
+                                  "--schema", request.out,
+                                  "--out",    request.out.substr(0, request.out.rfind('.')) + ".h5"};
+    if (request.encoding != "utf-8") next.insert(next.end(), {"--encoding", request.encoding});
+    return text + next_command(next);
 }
 
-char delimiter_of(const std::string& text) {
-    if (text.empty()) return 0;
-    return delimiter_named(text, "--delimiter");
+/// What was said of the table; 0 where a character is to be found.
+CsvOptions csv_options(const SchemaRequest& request) {
+    const auto character = [](const std::string& text, const char* option) {
+        return text.empty() ? '\0' : delimiter_named(text, option);
+    };
+    CsvOptions options;
+    options.delimiter = character(request.delimiter, "--delimiter");
+    options.decimal = character(request.decimal, "--decimal");
+    options.thousands = character(request.thousands, "--thousands");
+    options.label = request.label;
+    options.regression = request.regression;
+    options.id = request.person ? *request.person : request.id.value_or("");
+    options.drop = {request.drop.begin(), request.drop.end()};
+    options.text_encoding = request.encoding;
+    for (const std::string& text : request.dates) {
+        const auto at = text.rfind('=');
+        if (at == std::string::npos)
+            throw Error(ExitCode::usage, "'" + text + "' is not of the form COLUMN=FORMAT",
+                        "for example day=%d.%m.%Y", "--date");
+        options.dates[text.substr(0, at)] = text.substr(at + 1);
+    }
+    return options;
 }
 
 void run(const SchemaRequest& request, const Context& context) {
     if (!context.world.is_root()) return;
-    if (!request.id.empty() && !request.person.empty())
+    for (const auto& [option, name] : {std::pair{"--id", request.id}, {"--person", request.person}})
+        if (name && name->empty())
+            throw Error(ExitCode::usage, "names no column", "name the column of ids, or leave the option out",
+                        option);
+    if (request.id && request.person)
         throw Error(ExitCode::usage, "names who a record is of, as --id does", "leave --id out", "--person");
-    TableGuess guess = guess_schema(request.input, request.label, request.regression,
-                                    request.person.empty() ? request.id : request.person, request.drop,
-                                    delimiter_of(request.delimiter));
-    if (!request.person.empty()) guess.schema.persons.emplace();
+    TableGuess guess = guess_schema(request.input, csv_options(request));
+    if (request.person) guess.schema.persons.emplace();
     fill_gaps(guess, request.from_data);
     guess.schema.found = true;
     write_file_atomically(request.out,
@@ -138,6 +167,16 @@ Run declare_schema(const Command& command) {
     command.add_option("--drop", request->drop, "A column to leave out (repeatable)").one_at_a_time();
     command.add_option("--delimiter", request->delimiter,
                        "The character between cells, or tab (default: the likeliest)");
+    command.add_option("--decimal", request->decimal,
+                       "The character before decimals (default: the likeliest)");
+    command.add_option("--thousands", request->thousands,
+                       "The character between groups of three digits (default: the likeliest, or none)");
+    command
+        .add_option(
+            "--date", request->dates,
+            "COLUMN=FORMAT, a column of dates whose day and month may stand in either order (repeatable)")
+        .one_at_a_time();
+    add_encoding_option(command, request->encoding);
     command.add_flag("--from-data", request->from_data,
                      "Ranges, categories and classes as they are in the records, for use at once: every "
                      "guarantee is then only 'as published'");

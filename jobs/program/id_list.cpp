@@ -1,24 +1,24 @@
 #include "jobs/program/id_list.hpp"
 
-#include <filesystem>
-#include <fstream>
-
+#include "dist/data/csv_reader.hpp"
+#include "dist/data/import_csv.hpp"
 #include "dist/data/record_id.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 
 IdList IdList::read(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream || std::filesystem::is_directory(path))
-        throw Error(ExitCode::input, "cannot be read", "name a file of ids, one a line", path);
+    CsvReader lines(path, '\0');  // which no text has: a line is a cell
     IdList list{path, {}, {}};
-    std::string line;
-    for (std::uint64_t number = 1; std::getline(stream, line); ++number) {
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        if (line.empty()) continue;
-        list.ids.push_back(id_of_cell(line));
-        list.lines.push_back(number);
+    std::vector<std::string> cells;
+    while (lines.next(cells)) {
+        if (trimmed_cell(cells[0]).empty()) continue;
+        const ReadId found = read_id(cells[0]);
+        if (!found.fault.empty())
+            throw Error(ExitCode::input, "line " + std::to_string(lines.line()) + ": " + found.fault, id_hint,
+                        path);
+        list.ids.push_back(found.id);
+        list.lines.push_back(lines.line());
     }
     if (list.ids.empty())
         throw Error(ExitCode::input, "names no record",

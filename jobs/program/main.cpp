@@ -202,6 +202,23 @@ std::string memory_text() {
            "give the larger of them to more machines, or start fewer ranks on one)";
 }
 
+/// The text, or as much of it as anybody reads, ended between two characters.
+std::string shortened(const std::string& text, std::size_t most) {
+    if (text.size() <= most) return text;
+    std::size_t end = most;
+    while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+    return text.substr(0, end) + " … (" + std::to_string(text.size() - end) + " bytes more)";
+}
+
+/// What is printed of an error: less than 2 kB.
+std::string shown(const Error& error) {
+    constexpr std::size_t most = 1100, most_of_hint = 700, most_of_place = 120;
+    if (std::string_view(error.what()).size() <= most) return error.what();
+    return Error(error.code(), shortened(error.message(), most), shortened(error.hint(), most_of_hint),
+                 shortened(error.where(), most_of_place))
+        .what();
+}
+
 struct Ending {
     int code = 0;
     bool stopped = false;  ///< all of several ranks together, MPI ended as it should
@@ -218,11 +235,10 @@ Ending run_on_ranks(int argc, char** argv) {
     } catch (const Error& error) {
         code = static_cast<int>(error.code());
         if (error.code() == ExitCode::interrupted) {  // on all ranks, with nothing left to send
-            if (world.is_root())
-                std::cerr << printable(std::string("holdfast: ") + error.what() + "\n") << std::flush;
+            if (world.is_root()) std::cerr << printable("holdfast: " + shown(error) + "\n") << std::flush;
             return {code, world.size() > 1, world.is_root()};
         }
-        session.fail(code, error.what());
+        session.fail(code, shown(error));
     } catch (const std::bad_alloc&) {
         code = static_cast<int>(ExitCode::memory);
         session.fail(code, memory_text());
@@ -256,7 +272,7 @@ int main(int argc, char** argv) {
         start_sodium();  // which then hashes by the widest instructions there are
         ending = run_on_ranks(argc, argv);
     } catch (const Error& error) {  // MPI does not start
-        std::cerr << printable(std::string("holdfast: ") + error.what() + "\n");
+        std::cerr << printable("holdfast: " + shown(error) + "\n");
         return static_cast<int>(error.code());
     }
     if (!ending.stopped) return ending.code;

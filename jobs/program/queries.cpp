@@ -6,9 +6,10 @@
 #include <map>
 #include <numeric>
 
+#include "dist/data/csv_reader.hpp"
 #include "dist/data/read_table.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/text.hpp"
+#include "kernels/base/nearest_name.hpp"
 
 namespace holdfast {
 
@@ -16,11 +17,14 @@ namespace {
 
 /// What is wrong with a table is told with what its tables are: options of an import are none of those who
 /// ask.
-Table read_as_trained(const std::string& path, const Schema& schema, std::uint64_t first) {
+Table read_as_trained(const std::string& path, const Schema& schema, std::uint64_t first,
+                      const std::string& encoding) {
     try {
-        return read_table(path, schema, first);
+        return read_table(path, schema, first, encoding);
     } catch (const Error& error) {
-        if (error.hint().find("--") == std::string::npos || path.ends_with(".parquet")) throw;
+        const bool of_import = error.hint().find("--") != std::string::npos &&
+                               error.hint().find("--encoding") == std::string::npos;
+        if (!of_import || path.ends_with(".parquet")) throw;
         const std::string between =
             schema.delimiter == '\t' ? "tabs" : std::string("'") + schema.delimiter + "'";
         throw Error(error.code(), error.message(),
@@ -31,30 +35,41 @@ Table read_as_trained(const std::string& path, const Schema& schema, std::uint64
 }
 
 /// A table says all that its schema makes of it: nothing is another number silently.
-NamedQueries table_queries(const Context& context, const std::optional<Schema>& schema,
-                           const std::string& path, std::uint64_t first) {
-    if (!schema)
+NamedQueries table_queries(const Context& context, const QueryForm& form, const std::string& path,
+                           std::uint64_t first) {
+    if (!form.schema)
         throw Error(ExitCode::usage,
                     "a table, and what was trained does not know the names of its columns: it was made of a "
                     "file without names",
                     "holdfast import makes a dataset of it, with the training data's columns and ranges",
                     path);
-    Table table = read_as_trained(path, *schema, first);
+    Table table = read_as_trained(path, *form.schema, first, form.encoding);
+    std::replace(table.ignored.begin(), table.ignored.end(), std::string(),
+                 std::string("(one without a name)"));
     if (!table.ignored.empty())
         context.log->warn("{}: columns that the model does not know are left out: {}", path,
-                          joined(table.ignored));
+                          listed(table.ignored));
     if (table.filled > 0)
         context.log->warn("{}: {} missing cells count as the schema says", path, table.filled);
     for (const std::string& outside : table.outside)
         context.log->warn("{}: column {}: these count as its ends", path, outside);
-    return {std::move(table.records), std::move(table.names), table.has_ids};
+    for (const auto& [column, cells] : table.other_cells)
+        context.log->warn(
+            "{}: column {}: {} cells are missing, and {} are none of the values that the model "
+            "knows",
+            path, column, cells.missing, cells.other);
+    if (const auto without = std::ranges::count(table.some_labels, -1); without > 0)
+        context.log->warn("{}: {} of {} rows have no {}, or none that the model knows", path, without,
+                          table.some_labels.size(), form.schema->regression ? "target" : "label");
+    return {std::move(table.records), std::move(table.names), table.has_ids, std::move(table.some_labels),
+            std::move(table.other_cells)};
 }
 
 }  // namespace
 
 NamedQueries read_named_queries(const Context& context, const QueryForm& form, const std::string& name,
                                 std::uint64_t first) {
-    if (is_table(name)) return table_queries(context, form.schema, name, first);
+    if (is_table(name)) return table_queries(context, form, name, first);
     const FeatureMap& features = form.features;
     const DatasetReader reader(name, "test");
     const auto own = kept_schema(reader.info().schema, reader.info().path);
@@ -111,9 +126,11 @@ Questions read_questions(const Context& context, const QueryForm& form, const st
     const std::size_t count = queries.records.size();
     all.given_ids = queries.has_ids;
     all.has_ids = queries.has_ids && (!by_row || !queries.names.empty());
+    all.other_cells = std::move(queries.other_cells);
     if (by_row) {
         all.rows = std::move(queries.records);
         all.names = std::move(queries.names);
+        all.some_labels = std::move(queries.some_labels);
         for (std::size_t i = 1; i <= count; ++i) all.starts.push_back(i);
         return all;
     }
@@ -176,6 +193,14 @@ Questions Questions::chosen(std::span<const std::size_t> indices) const {
     }
     some.rows = chosen_records(rows, order);
     return some;
+}
+
+void add_encoding_option(const Command& command, std::string& encoding) {
+    command
+        .add_option("--encoding", encoding,
+                    "The encoding of a table's text, where its first bytes do not say it")
+        .one_of(text_encodings)
+        .show_default();
 }
 
 void add_asking_options(const Command& command, std::string& queries, std::string& ledger) {

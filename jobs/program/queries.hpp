@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "dist/data/record_source.hpp"
 #include "dist/data/schema.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/context.hpp"
@@ -21,6 +23,7 @@ namespace holdfast {
 struct QueryForm {
     const FeatureMap& features;
     std::optional<Schema> schema;
+    std::string encoding = "utf-8";  ///< of a table
 };
 
 struct NamedQueries {
@@ -28,6 +31,8 @@ struct NamedQueries {
     std::vector<std::string>
         names;             ///< [queries] of a table: the id as it stands there, or the line; else empty
     bool has_ids = false;  ///< do ids say whose they are? Names are those then
+    std::vector<std::int32_t> some_labels = {};          ///< as Table has them
+    std::map<std::string, OtherCells> other_cells = {};  ///< likewise
 };
 
 /// Opens queries FILE[:SPLIT] (test by default) or a CSV table, whose columns are found by name, the `first`
@@ -50,6 +55,8 @@ struct Questions {
     std::vector<std::string> names = {};  ///< as those of NamedQueries
     bool has_ids = false;
     bool given_ids = false;  ///< the ids of the rows name persons, even where `names` is empty
+    std::vector<std::int32_t> some_labels = {};  ///< as those of NamedQueries, where each row has an answer
+    std::map<std::string, OtherCells> other_cells = {};
 
     std::size_t size() const { return starts.size() - 1; }
     /// Of each the id; of records with labels or targets what most rows have, of those the greatest, or the
@@ -67,6 +74,9 @@ void add_answer_option(const Command& command, std::string& answer);
 /// are of persons, and the queries have no ids.
 Questions read_questions(const Context& context, const QueryForm& form, const std::string& name,
                          const std::string& answer, std::uint64_t first = 0);
+
+/// --encoding, of a table.
+void add_encoding_option(const Command& command, std::string& encoding);
 
 /// --queries, a dataset or a table.
 inline constexpr const char* queries_help =

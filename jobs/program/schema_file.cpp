@@ -8,6 +8,7 @@
 #include "dist/data/public_facts.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/nearest_name.hpp"
 #include "kernels/base/text.hpp"
 #include "models/nets/model_file.hpp"
 
@@ -29,20 +30,20 @@ Schema read_toml(const std::string& path) {
             "holdfast schema FILE --out writes one to be filled in", path);
     }
     // What the template left open, and nobody has filled in.
-    std::string open;
+    std::vector<std::string> open;
     if (!object["column"].is_array()) object["column"] = json::array();
     for (const json& column : object["column"]) {
         if (!column.is_object() || column.value("type", json()) == "drop" ||
             column.value("range", json()) != json::array())
             continue;
-        open += (open.empty() ? "" : ", ") + column.value("name", std::string("?"));
+        open.push_back(column.value("name", std::string("?")));
     }
     json kept = json::array();
     for (const json& column : object["column"])
         if (!column.is_object() || column.value("type", json()) != "drop") kept.push_back(column);
     object["column"] = kept;
     if (!open.empty())
-        throw Error(ExitCode::usage, "no public range is filled in for: " + open,
+        throw Error(ExitCode::usage, "no public range is filled in for: " + listed(open),
                     "write range = [LOW, HIGH] in the column's own units, as the field's books have it; or "
                     "type = \"drop\" to leave the column out",
                     path);

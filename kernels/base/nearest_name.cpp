@@ -44,10 +44,14 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 std::string name_hint(const std::string& name, const std::vector<std::string>& known) {
     if (const std::string nearest = nearest_name(name, known); !nearest.empty())
         return "did you mean '" + nearest + "'?";
+    return "there are: " + listed(known);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 12;
     std::string all;
-    for (std::size_t i = 0; i < std::min<std::size_t>(known.size(), 12); ++i)
-        all += (i ? ", " : "") + known[i];
-    return "there are: " + all + (known.size() > 12 ? ", …" : "");
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i) all += (i ? ", " : "") + names[i];
+    return names.size() <= most ? all : all + " and " + std::to_string(names.size() - most) + " more";
 }
 
 }  // namespace holdfast

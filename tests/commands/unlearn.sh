@@ -95,7 +95,7 @@ refused "an unknown id" 3 'unknown: line 2: no record of this id' unlearn --run 
 grep -q 'person-99999' err.txt && fail "the unknown id is shown"
 printf '\n\n' > empty
 refused "no id" 3 'empty: names no record' unlearn --run run --data all.h5 --ids empty "${to[@]}"
-refused "no file" 3 'absent: cannot be read' unlearn --run run --data all.h5 --ids absent "${to[@]}"
+refused "no file" 3 'absent: cannot be opened' unlearn --run run --data all.h5 --ids absent "${to[@]}"
 tail -n +2 all.csv | cut -d, -f1 > everybody
 refused "everybody" 3 'no record would be left' unlearn --run run --data all.h5 --ids everybody "${to[@]}"
 refused "other data" 3 'not the records that the run was trained on' unlearn --run run --data rest.h5 --ids other "${to[@]}"

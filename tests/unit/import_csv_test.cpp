@@ -188,7 +188,6 @@ TEST(ImportCsv, AByteOrderMarkIsOneAtTheStartAlone) {
     const std::vector<std::pair<std::string, std::vector<std::string>>> files{
         {"", {}},
         {mark, {}},
-        {mark.substr(0, 2), {mark.substr(0, 2)}},
         {mark + "a,b\n" + mark + "c\n", {"a", "b", mark + "c"}},
         {edge, {std::string(buffer - 4, 'a'), mark + "b"}}};
     for (const auto& [text, cells] : files) {
@@ -376,7 +375,82 @@ TEST(ImportCsv, DuplicateIdsAreNamedWithTheirLines) {
     CsvImport import;
     import.csv.id = "id";
     EXPECT_THAT(import.error("id,a,y\n5,1,0\n6,2,1\n\n5,3,1\n").message(),
-                HasSubstr("id 5 appears twice: line 2 and line 5"));
+                HasSubstr("id '5' appears twice: line 2 and line 5"));
+}
+
+TEST(ImportCsv, IdsAreNamedAsTheTableHasThem) {
+    CsvImport import;
+    import.csv.id = "id";
+    EXPECT_THAT(import.error("id,a,y\np-17,1,0\nq,2,1\np-17,3,1\n").message(),
+                HasSubstr("id 'p-17' appears twice: line 2 and line 4"));
+}
+
+TEST(ImportCsv, RangesHaveAFiniteWidth) {
+    CsvImport import;
+    import.options.ranges["a"] = {-1e308, 1e308};
+    EXPECT_THAT(import.error("a,y\n1,0\n").message(), HasSubstr("HIGH - LOW finite"));
+    CsvImport target;
+    target.csv.regression = true;
+    target.options.target_range = Range{-1e308, 1e308};
+    EXPECT_EQ(target.error("a,y\n1,0\n").where(), "--target-range");
+}
+
+TEST(ImportCsv, EncodingsAreReadAndNamed) {
+    CsvImport import;
+    import.csv.categories["town"] = {"Bonn", "K\xc3\xb6ln"};
+    const std::string latin = "town,a,y\nBonn,1,0\nK\xf6ln,2,1\n";
+    const Error error = import.error(latin);
+    EXPECT_EQ(error.code(), ExitCode::input);
+    EXPECT_THAT(error.message(), HasSubstr("not UTF-8: line 3"));
+    EXPECT_THAT(error.hint(), AllOf(HasSubstr("--encoding"), HasSubstr("iconv")));
+    for (const std::string encoding : {"latin-1", "cp1252"}) {
+        import.csv.text_encoding = encoding;
+        EXPECT_THAT(import.records(latin).features.wide_values(), ElementsAre(1, 0, 1, 0, 1, 2));
+    }
+    import.csv.text_encoding = "utf-8";
+    for (const bool big : {false, true}) {
+        std::string wide = big ? "\xfe\xff" : "\xff\xfe";
+        for (const char letter : latin) wide += big ? std::string{'\0', letter} : std::string{letter, '\0'};
+        EXPECT_THAT(import.records(wide).features.wide_values(), ElementsAre(1, 0, 1, 0, 1, 2));
+    }
+    std::filesystem::remove(import.out);
+    EXPECT_THAT(import.error(std::string("PK\x03\x04 workbook")).message(), HasSubstr("workbook"));
+}
+
+TEST(ImportCsv, ASeparatorLineNamesTheDelimiter) {
+    CsvImport import;
+    EXPECT_THAT(import.records("sep=;\r\na;y\r\n1;0\r\n2;1\r\n").features.wide_values(), ElementsAre(1, 2));
+    std::filesystem::remove(import.out);
+    EXPECT_THAT(import.error("sep=;\na;y\nx;0\n").message(), HasSubstr("line 3"));
+}
+
+TEST(ImportCsv, AFirstColumnWithoutANameIsLeftOut) {
+    CsvImport import;
+    EXPECT_THAT(import.records("\"\",a,y\n\"1\",5,0\n\"2\",6,1\n").features.wide_values(), ElementsAre(5, 6));
+    std::filesystem::remove(import.out);
+    const Error error = import.error("a,,y\n1,2,0\n");
+    EXPECT_THAT(error.message(), HasSubstr("column 2 has no name"));
+    EXPECT_THAT(error.hint(), HasSubstr("--drop ''"));
+    import.csv.drop = {""};
+    EXPECT_THAT(import.records("a,,,y\n1,2,,0\n").features.wide_values(), ElementsAre(1));
+}
+
+TEST(ImportCsv, AMistypedLabelIsNamedBeforeTheDelimiter) {
+    CsvImport import;
+    import.csv.label = "il";
+    const Error error = import.error("a;b;ill\n1;2;0\n");
+    EXPECT_EQ(error.where(), "--label");
+    EXPECT_THAT(error.hint(), AllOf(HasSubstr("'ill'"), HasSubstr("--delimiter ';'")));
+}
+
+TEST(ImportCsv, LongListsAreCut) {
+    std::string header = "y";
+    for (int i = 0; i < 500; ++i) header += ",column" + std::to_string(i);
+    CsvImport import;
+    import.options.ranges["column1"] = {0, 1};
+    std::string row = "0";
+    for (int i = 0; i < 500; ++i) row += ",1";
+    EXPECT_LT(std::string(import.error(header + "\n" + row + "\n").what()).size(), 2000u);
 }
 
 TEST(ImportCsv, AMissingIdIsNamed) {

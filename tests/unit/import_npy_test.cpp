@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstring>
+#include <optional>
 
+#include "dist/data/import_csv.hpp"
 #include "dist/data/import_hdf5.hpp"
 #include "dist/data/import_records.hpp"
+#include "dist/data/record_id.hpp"
+#include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -128,6 +133,91 @@ TEST(ImportNpy, LabelsAndIdsBelongToTheRows) {
         EXPECT_EQ(records[1].id, 3u);
         source->rewind();
     }
+}
+
+/// The table of doors: what a kind of cell gives, whichever file has it.
+struct Door {
+    std::string text;              ///< in a CSV
+    std::optional<double> number;  ///< in arrays of floats
+    std::optional<std::int64_t> integer;
+    std::string same_as;  ///< the id is that of this text; empty: it is refused
+};
+
+class Ids : public testing::TestWithParam<Door> {
+  protected:
+    /// The id, or nothing where the import refuses it with its line or row.
+    std::optional<std::uint64_t> imported(std::unique_ptr<RecordSource> source, const std::string& place) {
+        std::vector<NamedSource> sources;
+        sources.push_back({"train", std::move(source)});
+        const std::string out = files.folder.file("out.h5");
+        try {
+            import_records(sources, {}, out);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::input);
+            EXPECT_THAT(error.message(), HasSubstr(place));
+            return std::nullopt;
+        }
+        return DatasetReader(out).read_ids(0, 1)[0];
+    }
+    std::optional<std::uint64_t> of_csv(const std::string& text) {
+        const std::string path = files.folder.write("ids.csv", "\xef\xbb\xbfid,a,y\r\n" + text + ",1,0\r\n");
+        return imported(open_csv(path, CsvOptions{.label = "y", .id = "id"}), "line 2, column 'id'");
+    }
+    template <class T>
+    std::optional<std::uint64_t> of_npy(const std::string& type, T value) {
+        return imported(open_npy(files.file("x.npy", npy("<f4", "(1, 1)", bytes_of<float>({1}))), {},
+                                 files.file("id.npy", npy(type, "(1,)", bytes_of<T>({value})))),
+                        "row 0");
+    }
+    template <class T>
+    std::optional<std::uint64_t> of_hdf5(T value) {
+        const std::string path = files.folder.file("ids.h5");
+        hdf5::File file = hdf5::File::create(path);
+        const float feature = 1;
+        file.create_dataset("x_train", hdf5::Type::float32, {1, 1}).write({0, 0}, {1, 1}, &feature);
+        file.create_dataset("id_train", hdf5::TypeOf<T>::value, {1}).write({0}, {1}, &value);
+        file.close();
+        return imported(open_hdf5_split(path, "train", std::nullopt, false), "row 0");
+    }
+    Files files;
+};
+
+TEST_P(Ids, AreReadAlikeByEveryDoor) {
+    const Door& door = GetParam();
+    std::optional<std::uint64_t> wanted;
+    if (!door.same_as.empty()) wanted = read_id(door.same_as).id;
+    EXPECT_EQ(of_csv(door.text), wanted);
+    EXPECT_EQ(of_csv("\" " + door.text + " \""), wanted);
+    if (door.number) {
+        EXPECT_EQ(of_npy<double>("<f8", *door.number), wanted);
+        EXPECT_EQ(of_hdf5<double>(*door.number), wanted);
+    }
+    if (door.integer) {
+        EXPECT_EQ(of_npy<std::int64_t>("<i8", *door.integer), wanted);
+        EXPECT_EQ(of_hdf5<std::int64_t>(*door.integer), wanted);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Doors, Ids,
+    testing::Values(Door{"7", 7., 7, "7"}, Door{"7.0", 7., {}, "7"}, Door{"7.", {}, {}, "7"},
+                    Door{"1e+05", 1e5, 100000, "100000"}, Door{"0", -0., 0, "0"}, Door{"-7", -7., -7, "-7"},
+                    Door{"-7.0", -7., {}, "-7"}, Door{"007", {}, {}, "007"}, Door{"p-17", {}, {}, "p-17"},
+                    Door{"9007199254740993", {}, 9007199254740993, "9007199254740993"},
+                    Door{"18446744073709551615", {}, {}, "18446744073709551615"},
+                    Door{"18446744073709551616", {}, {}, "18446744073709551616"},
+                    Door{"9007199254740992.0", 0x1p53, {}, ""}, Door{"1e+20", 1e20, {}, ""},
+                    Door{"5.7", 5.7, {}, ""}, Door{"inf", INFINITY, {}, ""}, Door{"nan", NAN, {}, ""},
+                    Door{"", NAN, {}, ""}, Door{"NA", {}, {}, ""}, Door{"N/A", {}, {}, ""},
+                    Door{"null", {}, {}, ""}, Door{"None", {}, {}, ""}, Door{"-", {}, {}, ""},
+                    Door{"?", {}, {}, ""}, Door{"#N/A", {}, {}, ""}, Door{"<NA>", {}, {}, ""}));
+
+TEST(ReadId, TextsAreThemselves) {
+    EXPECT_EQ(read_id("18446744073709551615").id, ~0ull);
+    EXPECT_NE(read_id("007").id, 7u);
+    EXPECT_NE(read_id("-7").id, 7u);
+    EXPECT_NE(read_id("18446744073709551616").id, read_id("18446744073709551617").id);
+    EXPECT_EQ(read_id("12e4").id, id_of_text("12e4"));  // as hashes of 16 digits have it
 }
 
 TEST(ImportNpy, ImagesAreFlattenedAndMappedByThePublicConstant) {

@@ -67,7 +67,7 @@ TEST(Schema, WhatIsNoneIsRefusedByItsField) {
     };
     EXPECT_THAT(with("/column", json::array()), HasSubstr("lists no column"));
     EXPECT_THAT(with("/column/0/type", "colour"), HasSubstr("number, date or category"));
-    EXPECT_THAT(with("/column/0/range", {3, 3}), HasSubstr("LOW below HIGH"));
+    EXPECT_THAT(with("/column/0/range", {3, 3}), HasSubstr("LOW < HIGH"));
     EXPECT_THAT(with("/column/0/colour", 1), HasSubstr("none of a schema"));
     EXPECT_THAT(with("/column/1/values", {"f", "f"}), HasSubstr("different texts"));
     EXPECT_THAT(with("/column/1/name", "age"), HasSubstr("two uses"));
@@ -155,6 +155,37 @@ TEST(Schema, NumbersAreReadAsTheyAreWritten) {
         EXPECT_EQ(days_of(wrong, "%d.%m.%Y"), std::nullopt) << wrong;
 }
 
+TEST(Schema, YearsHaveFourDigitsUnlessTheFormatSaysTwo) {
+    EXPECT_EQ(days_of("1/3/60", "%m/%d/%Y"), std::nullopt);
+    EXPECT_EQ(days_of("1/3/0060", "%m/%d/%Y"), std::nullopt);
+    EXPECT_EQ(days_of("1/3/70", "%m/%d/%y"), days_of("1970-01-03", "%Y-%m-%d"));
+}
+
+TEST(Schema, BooleansFallIntoOneBucket) {
+    const Column column = hashed_column("married");
+    for (const char* cell : {"True", "true", "T", "t", "1"})
+        EXPECT_EQ(column.bucket_at(cell), column.bucket_at("TRUE")) << cell;
+    for (const char* cell : {"False", "false", "F", "f", "0"})
+        EXPECT_EQ(column.bucket_at(cell), column.bucket_at("FALSE")) << cell;
+    EXPECT_NE(column.bucket_at("TRUE"), column.bucket_at("FALSE"));
+}
+
+TEST(Schema, WhatReadsTwoWaysIsNotGuessed) {
+    const TemporaryFolder folder;
+    const auto guess = [&](const std::string& text, CsvOptions options) {
+        options.delimiter = options.decimal = 0;
+        return guess_schema(folder.write("a.csv", text), options).schema;
+    };
+    const std::string pay = "pay,y\n437,0\n\"1,482\",1\n", days = "day,y\n02/03/2024,0\n04/05/2024,1\n";
+    EXPECT_THAT(refusal([&] { guess(pay, {}); }),
+                AllOf(HasSubstr("--decimal ','"), HasSubstr("--thousands ','")));
+    EXPECT_THAT(refusal([&] { guess(days, {}); }), AllOf(HasSubstr("%m/%d/%Y"), HasSubstr("%d/%m/%Y")));
+    EXPECT_EQ(guess(pay, {.thousands = ','}).columns[0].range, (Range{437, 1482}));
+    EXPECT_EQ(guess(days, {.dates = {{"day", "%d/%m/%Y"}}}).columns[0].format, "%d/%m/%Y");
+    EXPECT_EQ(guess("pay,y\n437,0\n\"1,482,000\",1\n", {}).thousands, ',');
+    EXPECT_EQ(guess("pay,y\n437,0\n\"1,5\",1\n", {}).decimal, ',');
+}
+
 TEST(Schema, OfABankAsItLiesThereEveryColumnIsGuessed) {
     TemporaryFolder folder;
     std::string text = "\xef\xbb\xbfKunde;Name;Einkommen;Seit;Wohnung;Default\n";
@@ -167,7 +198,7 @@ TEST(Schema, OfABankAsItLiesThereEveryColumnIsGuessed) {
                               : "Eigentum") +
                 ";" + std::to_string(i % 2 + 1) + "\n";
     const std::string path = folder.write("bank.csv", text);
-    const TableGuess guess = guess_schema(path, "Default", false, "", {}, 0);
+    const TableGuess guess = guess_schema(path, {.delimiter = 0, .label = "Default", .decimal = 0});
     EXPECT_EQ(guess.rows, 60U);
     EXPECT_EQ(guess.schema.delimiter, ';');
     EXPECT_EQ(guess.schema.decimal, ',');
@@ -186,7 +217,8 @@ TEST(Schema, OfABankAsItLiesThereEveryColumnIsGuessed) {
     EXPECT_EQ(table.records.size(), 60U);
     EXPECT_THAT(table.outside, ElementsAre());
     EXPECT_EQ(table.records.labels[1], 1);
-    EXPECT_THAT(refusal([&] { guess_schema(path, "Defalt", false, "", {}, 0); }), HasSubstr("Default"));
+    EXPECT_THAT(refusal([&] { guess_schema(path, {.delimiter = 0, .label = "Defalt", .decimal = 0}); }),
+                HasSubstr("Default"));
 }
 
 TEST(Schema, ARemedyIsNamedForWhatACellLooksLike) {
@@ -203,7 +235,7 @@ TEST(Schema, ARemedyIsNamedForWhatACellLooksLike) {
     EXPECT_THAT(said("a\ty\n1\t0\n"), HasSubstr("--delimiter tab"));
     EXPECT_THAT(said("a,y\n\"1,5\",0\n"), HasSubstr("--decimal ,"));
     EXPECT_THAT(said("a,y\n\"1.234,5\",0\n"), HasSubstr("--decimal , --thousands '.'"));
-    EXPECT_THAT(said("a,y\n01.02.2020,0\n"), HasSubstr("--date a=%d.%m.%Y"));
+    EXPECT_THAT(said("a,y\n01.02.2020,0\n"), HasSubstr("--date 'a=%d.%m.%Y'"));
     EXPECT_THAT(said("a,y\nred,0\n"), HasSubstr("--categories a=a|b|c"));
 }
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import driver, runs
 from .table_models import TableClassifier, stages
-from .tables import Schema, texts
+from .tables import Schema, id_texts
 
 
 class OwnersClassifier(TableClassifier):
@@ -122,8 +122,9 @@ class CertifiedClassifier(OwnersClassifier):
         """Becomes what it were without the records of these ids, byte for byte; the run with them is removed."""
         check_is_fitted(self, "guarantee_")
         place = self._folder
-        with open(os.path.join(place, "ids.txt"), "w", encoding="utf-8") as file:
-            file.writelines(f"{text}\n" for text in texts(np.asarray(ids)))
+        words = id_texts(ids)
+        with open(os.path.join(place, "ids.txt"), "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([word] for word in words)
         driver.run("unlearn", "--run", "run", "--data", "data.h5", "--ids", "ids.txt", "--out", "left", "--out-data", "left.h5", folder=place)
         if os.path.exists(os.path.join(place, "left")):  # else all of them were forgotten before
             shutil.rmtree(os.path.join(place, "run"))

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from . import driver
-from .tables import Schema, category_columns, columns_of, eager, fresh, is_frame, text_of, texts, toml, write_csv
+from .tables import Schema, category_columns, columns_of, eager, fresh, id_texts, is_frame, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -49,7 +49,7 @@ class TableModel(BaseEstimator):
         if ids is not None:
             if len(ids) != len(y):
                 raise ValueError(f"X has {len(y)} rows, ids {len(ids)}")
-            names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
+            names, cells = [*names, fresh("id", names)], [*cells, id_texts(ids)]
         id_column = names[-1] if ids is not None else self.ids
         label = fresh("label", names)
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])

@@ -147,6 +147,16 @@ def texts(values: Iterable) -> list[str]:
     return [text_of(cell) for cell in cells]
 
 
+def id_texts(ids: Any) -> list[str]:
+    """The ids of records as cells that the program reads, which refuses missing ones and fractions."""
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        raise TypeError(f"ids is a list of ids, not {ids!r}: write [{ids!r}]")
+    kind = getattr(ids, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind == "f" and kind.itemsize < 8 and (np.abs(np.asarray(ids)) >= 2 ** (np.finfo(kind).nmant + 1)).any():
+        raise ValueError(f"ids of type {kind} are rounded: give integers or text")
+    return texts(ids if hasattr(ids, "tolist") else list(ids))
+
+
 def text_of(value: Any) -> str:
     """A cell: empty where the value is missing, numbers with all their digits. Text that the program would read as a
     missing cell, or without its outer spaces, is quoted: 'NA'."""
