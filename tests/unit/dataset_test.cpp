@@ -285,10 +285,10 @@ TEST(Dataset, FloatingLabelsAreTargets) {
     EXPECT_TRUE(reader.read_all().labels.empty());
 }
 
-TEST(Dataset, NegativeIdsAreNamed) {
+TEST(Dataset, IdsThatAreNoWholeNumbersAreNamed) {
     RawFile raw;
-    raw.add<double>("x_train", {2, 1}, {0, 1}).add<std::int64_t>("id_train", {2}, {4, -3});
-    EXPECT_THAT(raw.error().message(), HasSubstr("row 1 has id -3"));
+    raw.add<double>("x_train", {2, 1}, {0, 1}).add<double>("id_train", {2}, {4, 5.7});
+    EXPECT_THAT(raw.error().message(), HasSubstr("row 1: the id 5.7"));
 }
 
 TEST(Dataset, ShapesThatDisagreeAreNamed) {
