@@ -282,10 +282,10 @@ class CsvSource : public RecordSource {
         if (column.kind == Column::Kind::number)
             record.features.push_back(value.value_or(column.missing.value_or(0)));
         else
-            push_bucket(column,
-                        value ? bucket_of_numbers(column)
-                              : id_of_text(is_missing(cell) ? "" : normalised_text(cell)) % column.buckets,
-                        record);
+            push_bucket(
+                column,
+                value ? bucket_of_numbers(column) : column.hashed_bucket(is_missing(cell) ? "" : cell),
+                record);
     }
 
     /// The place of a bucket among those that are counted apart: the last stands for all others.
@@ -321,8 +321,7 @@ class CsvSource : public RecordSource {
             return;
         }
         if (column.buckets > 0) {
-            const std::size_t bucket =
-                id_of_text(is_missing(cell) ? "" : normalised_text(cell)) % column.buckets;
+            const std::size_t bucket = column.hashed_bucket(is_missing(cell) ? "" : cell);
             push_bucket(column, bucket, record);
             count_other(column.name, cell,
                         column.values.size() != column.buckets &&

@@ -264,14 +264,14 @@ std::string name_of_cell(const std::string& cell) {
     return json::parse(json(cell).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
 
-std::string normalised_text(const std::string& cell) {
+std::size_t Column::hashed_bucket(const std::string& cell) const {
     constexpr const char* truths[] = {"true", "t", "1"};
     constexpr const char* falsehoods[] = {"false", "f", "0"};
-    std::string lower = cell;
-    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    if (std::ranges::find(truths, lower) != std::end(truths)) return "true";
-    if (std::ranges::find(falsehoods, lower) != std::end(falsehoods)) return "false";
-    return cell;
+    std::string text = cell;
+    for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    const bool truth = std::ranges::find(truths, text) != std::end(truths);
+    const bool falsehood = std::ranges::find(falsehoods, text) != std::end(falsehoods);
+    return id_of_text(truth ? "true" : falsehood ? "false" : cell) % buckets;
 }
 
 std::size_t Column::place_of_bucket(std::size_t bucket) const {

@@ -40,6 +40,8 @@ struct Column {
     std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
     const std::string& cell_column() const { return reads.empty() ? name : reads; }
     bool is_unnamed() const { return named && values.empty(); }
+    /// The bucket of a cell's text, TRUE, True, T, t and 1 being one text, FALSE, False, F, f and 0 another.
+    std::size_t hashed_bucket(const std::string& cell) const;
     /// Where the bucket stands in `values`, of a column with buckets.
     std::size_t place_of_bucket(std::size_t bucket) const;
 };
@@ -57,8 +59,6 @@ Column unnamed_column(const std::string& name);
 std::vector<Column> parts_of_undeclared(const std::string& name);
 /// The bucket that every number has in the text part.
 std::size_t bucket_of_numbers(const Column& text_part);
-/// The text that is hashed for a cell: TRUE, True, T, t and 1 are "true", FALSE, False, F, f and 0 "false".
-std::string normalised_text(const std::string& cell);
 /// What a cell of such a column is called, in UTF-8: other bytes are replaced.
 std::string name_of_cell(const std::string& cell);
 

@@ -186,7 +186,9 @@ Prediction side_by_side(const Demand& demand, const StepCost& cost, double netwo
         demand.cores == 0 ? static_cast<double>(demand.threads)
                           : std::max(1.0, static_cast<double>(demand.cores) / static_cast<double>(ranks));
     const double of_rank = std::ceil(networks / static_cast<double>(ranks));
-    Prediction said{.layout = "networks", .taken_by_auto = true};
+    Prediction said;
+    said.layout = "networks";
+    said.taken_by_auto = true;
     said.grid.members = ranks;
     said.members = static_cast<std::size_t>(of_rank);
     said.levels = 1;

@@ -164,10 +164,10 @@ TEST(Schema, YearsHaveFourDigitsUnlessTheFormatSaysTwo) {
 TEST(Schema, BooleansFallIntoOneBucket) {
     const Column column = hashed_column("married");
     for (const char* cell : {"True", "true", "T", "t", "1"})
-        EXPECT_EQ(column.bucket_at(cell), column.bucket_at("TRUE")) << cell;
+        EXPECT_EQ(column.hashed_bucket(cell), column.hashed_bucket("TRUE")) << cell;
     for (const char* cell : {"False", "false", "F", "f", "0"})
-        EXPECT_EQ(column.bucket_at(cell), column.bucket_at("FALSE")) << cell;
-    EXPECT_NE(column.bucket_at("TRUE"), column.bucket_at("FALSE"));
+        EXPECT_EQ(column.hashed_bucket(cell), column.hashed_bucket("FALSE")) << cell;
+    EXPECT_NE(column.hashed_bucket("TRUE"), column.hashed_bucket("FALSE"));
 }
 
 TEST(Schema, WhatReadsTwoWaysIsNotGuessed) {
