@@ -14,8 +14,9 @@ bool launched_by_mpi();
 
 /// Owns MPI for the life of the program. Outside mpirun and srun no MPI is started and world() is serial. Its
 /// end waits for all ranks. Built without MPI (HOLDFAST_MPI=OFF), a launched one is refused: Error (usage).
-/// `start_libraries` runs under the lock of MPI calls, once MPI is there: for libraries that call MPI. A start
-/// of MPI that takes longer than run.stall_seconds of the command line ends this process, with exit code 8.
+/// `start_libraries` runs under the lock of MPI calls, once MPI is there: for libraries that call MPI. A
+/// start of MPI that takes longer than run.stall_seconds of the command line ends this process, with exit
+/// code 8.
 class MpiSession {
   public:
     MpiSession(int& argc, char**& argv, const std::function<void()>& start_libraries);

@@ -143,6 +143,7 @@ class CsvSource : public RecordSource {
         find_columns();
         info_.has_targets = schema.regression && label_at_.has_value();
         info_.has_labels = !schema.regression && label_at_.has_value();
+        info_.labels_select = use == CsvUse::training && label_at_.has_value();
         if (!id_at_) return;
         info_.ids = IdKind::given;
         info_.id_note = "column '" + schema.id + "' (integers as they are, other text hashed)";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "dist/data/filled_records.hpp"
@@ -544,6 +545,7 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
     facts.count_measured = options.count_measured || (options.expected_records == 0 && info.count_measured);
     if (!options.measured.empty()) facts.measured = options.measured;
     facts.dealt = resulting_dealing(info, facts.ids, options.test_fraction);
+    facts.labels_select = info.labels_select || (options.classes > 0 && info.has_labels);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};
     facts.source = "holdfast import: " + info.path;
@@ -589,6 +591,12 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     const std::size_t order_column =
         options.persons ? options.persons->order_column(info.feature_names) : info.feature_names.size();
     std::vector<Sighting> sightings;
+    // Rows are numbered before any is left out, so that none renumbers another.
+    const auto left_out = [&] {
+        return std::accumulate(
+            sources.begin(), sources.end(), std::uint64_t{0},
+            [](std::uint64_t sum, const NamedSource& named) { return sum + named.source->unlabelled; });
+    };
     RawRecord record;
     for (std::size_t index = 0; index < sources.size(); ++index) {
         FilledRecords records(*sources[index].source,
@@ -608,7 +616,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
                                         : id_of_content(record.features, info.wide, label);
             };
             const std::uint64_t id = options.ids_from_content         ? content_id()
-                                     : info.ids == IdKind::row_number ? sightings.size()
+                                     : info.ids == IdKind::row_number ? sightings.size() + left_out()
                                                                       : record.id;
             const double order = order_column < record.features.size() ? record.features[order_column] : 0;
             summary.clipped += scale_features(ranges, record.features);

@@ -285,6 +285,7 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     facts.schema = schema_text(file);
     facts.measured = read_text(file, measured_name, "list of measured constants");
     if (file.has_attribute("label_law")) facts.label_law = file.read_text_attribute("label_law");
+    facts.labels_select = file.has_attribute("labels_select");
     const bool scaled = file.has_attribute("scaling") && file.read_text_attribute("scaling") == "measured";
     if ((scaled || facts.count_measured) && facts.measured.empty())
         refuse(file, "'scaling' or 'count' is 'measured', and the file does not say what was",
@@ -314,6 +315,7 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     write_text(file, schema_name, facts.schema);
     write_text(file, measured_name, facts.measured);
     if (!facts.label_law.empty()) file.write_attribute("label_law", facts.label_law);
+    if (facts.labels_select) file.write_attribute("labels_select", "yes");
 }
 
 }  // namespace holdfast

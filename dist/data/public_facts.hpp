@@ -56,6 +56,8 @@ struct PublicFacts {
     bool count_measured = false;  ///< expected_records was drawn from the records under privacy
     std::string measured = "";    ///< what was drawn, the very text that the ledger keeps; empty: nothing was
     std::string label_law = "";   ///< by which its labels were drawn under privacy; empty: they were not
+    /// A row with none of the stated labels is no record: a person whose label changes may come or go.
+    bool labels_select = false;
 };
 
 /// The texts of columns that nobody has named, by column, in the order in which they were found; features are

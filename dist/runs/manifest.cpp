@@ -90,6 +90,7 @@ DatasetFacts dataset_of(const json& dataset) {
     facts.count_measured = is_stated(optional, "count_measured");
     facts.measured = optional.text("measured");
     facts.label_law = optional.text("label_law");
+    facts.labels_select = is_stated(optional, "labels_select");
     return facts;
 }
 
@@ -193,6 +194,7 @@ json RunManifest::to_json() const {
     if (!dataset.feature_names.empty()) object["dataset"]["feature_names"] = dataset.feature_names;
     if (!dataset.measured.empty()) object["dataset"]["measured"] = dataset.measured;
     if (!dataset.label_law.empty()) object["dataset"]["label_law"] = dataset.label_law;
+    if (dataset.labels_select) object["dataset"]["labels_select"] = true;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
     if (dataset.unit == Unit::person) {

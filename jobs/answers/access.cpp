@@ -1,6 +1,7 @@
 // holdfast access: label-only access to a network, by what leaving a record out changes. Prints labels, what
-// they cost and the guarantee. As holdfast release: it charges before it asks any network, and what it
-// prints, charges and exits with is a function of public things, the ledger's balance and the drawn labels.
+// they cost and the guarantee. As holdfast release: a refusal of queries is for the owner alone, it charges
+// before it asks any network, and what it then prints, charges and exits with is a function of public things,
+// the ledger's balance and the drawn labels.
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10
 //   holdfast access --run fleet --queries new.h5:test --rule vote --epsilon 0.5 --ledger hospital.db
 //   holdfast access --run fleet --queries new.h5 --rule stable --boxes run --epsilon 0.1 --ledger hospital.db
@@ -86,7 +87,8 @@ void access(const Context& context, const AccessRequest& request) {
     Ledger ledger(request.ledger);
     check_payer(ledger,
                 {fleet.manifest.dataset.digest, fleet.manifest.dataset.path, fleet.manifest.public_records,
-                 name_of(relation), request.ledger, fleet.manifest.dataset.measured});
+                 name_of(relation), request.ledger, fleet.manifest.dataset.measured,
+                 pretraining_records(kept_configuration(fleet.folder, fleet.manifest).settings)});
     refuse_known_people(ledger, {queries, named.has_ids, request.queries, request.public_queries});
     const Guarantee claim = claim_of(*rule, law, relation, request.public_queries);
     SystemRandomBits bits;

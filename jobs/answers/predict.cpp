@@ -233,7 +233,7 @@ Run declare_predict(const Command& command) {
             "Where the answers go, for its owner alone; -: stdout. Of a table, or where it is a .csv: "
             "id, class by its name, probability of each")
         .show_default();
-    command.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
+    command.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,...");
     command.add_flag(
         "--accuracy", request->accuracy,
         "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "

@@ -81,8 +81,10 @@ std::optional<LedgerPayment> payment_of_labels(const FinishedRun& run, const Pub
             DrawnLabels::of(payment.result, request.ledger).dataset != dataset)
             continue;
         // Public records among which are those people would tell their labels.
-        check_payer(ledger, {dataset, run.manifest.dataset.path, run.manifest.public_records, label_relation,
-                             request.ledger});
+        Payee payee{dataset, run.manifest.dataset.path, run.manifest.public_records, label_relation,
+                    request.ledger};
+        payee.pretrained = pretraining_records(run.settings);
+        check_payer(ledger, payee);
         return std::move(payment);
     }
     return std::nullopt;

@@ -1,5 +1,6 @@
 // holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee;
-// nothing else about the run leaves it. What it prints, charges and exits with is a function of public
+// nothing else about the run leaves it. First it compares the queries with the people of the ledger, and a
+// refusal is for the owner alone. From then on what it prints, charges and exits with is a function of public
 // things, the ledger's balance and the drawn labels: it charges before it computes anything from the records,
 // and it then does the same work whatever they are.
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10 --budget-delta 1e-5

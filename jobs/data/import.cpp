@@ -554,7 +554,7 @@ void declare_columns(const Command& command, Options& options) {
     command.add_option("--label", options.label, "CSV: the label column");
     command.add_option(
         "--classes", options.classes,
-        "Public list of the label's values in order, a|b|c, or the number of classes 0, 1, 2, … "
+        "Public list of the label's values in order, a|b|c, or the number of classes 0, 1, 2, ... "
         "(default: 2 in a CSV file; in arrays all). A row with another label is no record: it "
         "is left out, and counted");
     command.add_flag("--regression", options.regression,
@@ -625,7 +625,7 @@ void declare_persons(const Command& command, Options& options) {
 
 void declare_arrays(const Command& command, Options& options) {
     command.add_option("--features", options.features,
-                       "NPZ: the array of features (default: x_train, x_test, …, or x)");
+                       "NPZ: the array of features (default: x_train, x_test, ..., or x)");
     command.add_option("--labels", options.labels, "NPY, IDX: the file of labels; NPZ: the array of labels");
     command.add_option("--ids", options.ids, "NPY: the file of ids; NPZ: the array of ids");
     command.add_option("--test", options.test,

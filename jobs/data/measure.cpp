@@ -235,7 +235,7 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
     }
     text += "cost epsilon " + round_up_text(shown(cost.epsilon), 4) + ", delta " +
             round_up_text(shown(cost.delta), 4) + " on its own (mu " +
-            round_up_text(std::sqrt(cost.mu_squared.get_d()), 4) + "), " +
+            round_up_text(round_up(sqrt_upper(cost.mu_squared)), 4) + "), " +
             (measured.charged ? "charged" : "charged before: nothing now") + "\n";
     text += "of epsilon " + decimal_text(total.epsilon) + ", delta " + decimal_text(total.delta) +
             " in all a training may cost epsilon " + round_down_text(left.epsilon) + ", delta " +

@@ -110,6 +110,10 @@ void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& cla
 
 /// Which of the table's records are trained on. An adversary poisons records of the table too.
 void state_dealing(const DataFacts& facts, Relation relation, Guarantee& claim) {
+    if (facts.labels_select && !counts_differ(relation))
+        claim.weaken(
+            "rows with none of the stated labels were left out: a person whose label changes may come or go "
+            "(import the table with --missing error, which refuses such rows)");
     switch (facts.dealt) {
         case Dealt::no:
             return claim.require(
@@ -235,7 +239,8 @@ DataFacts facts_of(const PublicFacts& facts, bool public_records) {
             facts.unit,
             facts.rows_at_most,
             !facts.measured.empty(),
-            !facts.label_law.empty()};
+            !facts.label_law.empty(),
+            facts.labels_select};
 }
 
 DataFacts facts_of(const RunManifest& manifest) {
@@ -248,7 +253,8 @@ DataFacts facts_of(const RunManifest& manifest) {
             dataset.unit,
             dataset.rows_at_most,
             !dataset.measured.empty(),
-            !dataset.label_law.empty()};
+            !dataset.label_law.empty(),
+            dataset.labels_select};
 }
 
 RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,

@@ -17,8 +17,9 @@ struct DataFacts {
     bool count_found = false;
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;
-    bool measured = false;      ///< constants were drawn from the records under privacy, and paid for
-    bool labels_drawn = false;  ///< so were the labels
+    bool measured = false;       ///< constants were drawn from the records under privacy, and paid for
+    bool labels_drawn = false;   ///< so were the labels
+    bool labels_select = false;  ///< rows with none of the stated labels are no records
 };
 
 /// Of a finished run.

@@ -17,7 +17,7 @@ namespace holdfast {
 namespace {
 
 /// A step that divides by the batch's count is published for one budget, and for relations that remove
-/// records or keep every count (models/mathematics.md, normaliser).
+/// records or keep every count (models/mathematics.md, public constants).
 void check_actual_count(const Settings& settings) {
     if (settings.training.normalise == Normalise::expected) return;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)

@@ -260,7 +260,7 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
              "map bins: the standardised column precedes its bins, (x - m) / s cut to +-3, with m the middle "
              "edge and s half the distance between outer edges",
              &S::trend),
-        option("pairs", "columns, counted from 0, whose bins are multiplied: [i, j, i, j, …]", &S::pairs,
+        option("pairs", "columns, counted from 0, whose bins are multiplied: [i, j, i, j, ...]", &S::pairs,
                pairs_of),
         integer("frequencies",
                 "of map fourier: so many random frequencies w, for each cos and sin of w x over the root of "

@@ -47,19 +47,27 @@ for kind in votes boxes convex; do
     "$holdfast" train --config $kind.toml --data table.h5 --out $kind --quiet >said 2>&1 || fail "train refuses $kind: $(<said)"
 done
 
-# A stand-in decides: of records whose class is whether a column lies in the middle, only bins can tell it.
+# A stand-in decides, the public numbers being the same: only bins can tell whether a column lies in the middle, and a slope
+# with random answers is best told by the columns themselves. The trend of bins tells a straight border as well as columns.
 awk 'BEGIN { srand(1); print "a,b,y"
     for (i = 0; i < 3000; ++i) { a = rand(); b = rand(); print a "," b "," (a > 0.25 && a < 0.75) } }' >middle.csv
 awk 'BEGIN { srand(1); print "a,b,y"
     for (i = 0; i < 600; ++i) { a = rand(); b = rand(); print a "," b "," (a + b > 1) } }' >sum.csv
-for table in middle sum; do
+awk 'BEGIN { srand(1); print "a,b,y"
+    for (i = 0; i < 3000; ++i) { a = rand(); b = rand(); print a "," b "," (rand() < 1 / (1 + exp(8 - 8 * (a + b)))) } }' >slope.csv
+for table in middle sum slope; do
     "$holdfast" import $table.csv --label y --scale '*=0:1' --out $table.h5 --population public --quiet >/dev/null || fail "import $table"
 done
 like=("$holdfast" advise --features 2 --json --quiet)
-"${like[@]}" --kind noisy --records 2200 --epsilon 1 --like middle.h5 >middle.json || fail "--like middle.h5"
+for table in middle slope; do
+    "${like[@]}" --kind noisy --records 300 --epsilon 1 --like $table.h5 >$table.json || fail "--like $table.h5"
+done
 [[ $(valued middle.json "'bins' in said['advised']['candidate'] and said['advised']['accuracy'] > 0.85") == True ]] || fail "middle: $(<middle.json)"
 "${like[@]}" --records 300 --like sum.h5 --epsilon 0.3 >sum.json || fail "--like sum.h5"
-[[ $(valued sum.json "said['advised']['candidate']") == "noisy, columns" ]] || fail "sum: $(<sum.json)"
+[[ $(valued slope.json "said['advised']['candidate']") == "noisy, columns" ]] || fail "slope: $(<slope.json)"
+losses="{row['candidate']: row['log_loss'] for row in said['routes'] if 'log_loss' in row}"
+[[ $(valued sum.json "said['advised']['kind'] == 'noisy' and (lambda loss: loss['noisy, fine bins'] < loss['noisy, columns'] + 0.02)($losses)") == True ]] ||
+    fail "sum: $(<sum.json)"
 
 # What is forecast comes, within .05: of an easy table, and of one as good as chance.
 within() { # FILE EXPECTED_RECORDS FEATURES

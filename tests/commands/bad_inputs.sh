@@ -34,10 +34,10 @@ works() {
     rm -f "$scratch.err"
 }
 
-# csv FILE LABEL: 61 records of two features by way of CSV, the last with label LABEL.
+# csv FILE LABEL OPTION…: 61 records of two features by way of CSV, the last with label LABEL.
 csv() {
     { echo a,b,y; for ((i = 0; i < 60; ++i)); do echo "0.$((i % 10)),0.$((i % 7)),$((i % 2))"; done; echo "0.5,0.5,$2"; } > table.csv
-    "$holdfast" import table.csv --label y --out "$1" --quiet > /dev/null || fail "cannot import $1"
+    "$holdfast" import table.csv --label y --out "$1" --quiet "${@:3}" > /dev/null || fail "cannot import $1"
     rm table.csv
 }
 # poison FROM TO AXES INDEX NEW: what no importer would write. In the first dataset of AXES axes with 8-byte values, value
@@ -66,7 +66,7 @@ poison() {
 "$holdfast" synth blobs --records 61 --test 0 --out good.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 1 --test 0 --out one.h5 --quiet > /dev/null
 csv table.h5 1
-csv label.h5 9
+csv label.h5 9 --classes 10
 poison good.h5 nan.h5 2 $((60 * 6 + 2)) 'pack("Q<", 0x7ff8000000000000)'
 poison good.h5 inf.h5 2 $((60 * 6 + 5)) 'pack("Q<", 0x7ff0000000000000)'
 poison good.h5 twice.h5 1 60 'pack("Q<", 1)'

@@ -156,17 +156,18 @@ awk 'BEGIN { srand(3); print "id,P,q,r,ill" > "one.csv"; print "id,a,b,S,ill" > 
 must import one.csv --id id --label ill --population twice --categories 'P=x|y' --scale '*=0:1' --expected-records 4000 --out one-way.h5
 must import two.csv --id id --label ill --population twice --categories 'S=x|y' --scale '*=0:1' --expected-records 4000 --out two-ways.h5
 rich twice one-way.h5
-must train --data one-way.h5 --out way --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=1 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 --set convex.l1=0.015
+for way in one-way two-ways; do must train --data $way.h5 --out of-$way --set training.kind=convex --set 'network.hidden=[]' --set features.norm_limit=1 --set training.batches=1 --set training.epochs=100 --set training.l2=0.05 --set convex.l1=0.015; done
 for way in one-way two-ways; do
     must measure --data $way.h5 --ledger twice.db --features 1 --epsilon 2 --out chosen-$way.h5 --json
     [[ $(json out.txt 'o["charged"]') == True ]] || fail "the columns of one schema were taken for those of another: $(<out.txt)"
-    must measure --data $way.h5 --ledger twice.db --support way --epsilon 20 --delta 0.01 --out used-$way.h5 --json
+    must measure --data $way.h5 --ledger twice.db --support of-$way --epsilon 20 --delta 0.01 --out used-$way.h5 --json
     [[ $(json out.txt 'o["charged"]') == True ]] || fail "the columns of one schema were taken for those of another: $(<out.txt)"
 done
+refused 3 'was trained on these records, but the file states another fact' measure --data two-ways.h5 --ledger twice.db --support of-one-way --epsilon 20 --delta 0.01 --out none.h5
 # Nothing takes the place of what it is made of, or of what pays.
 cp one-way.h5 kept.h5
 refused 2 'would replace' measure --data one-way.h5:train --ledger twice.db --features 2 --epsilon 2 --out ./one-way.h5
-refused 2 'would replace' measure --data one-way.h5 --ledger twice.db --support way --epsilon 1 --delta 0.01 --out twice.db
+refused 2 'would replace' measure --data one-way.h5 --ledger twice.db --support of-one-way --epsilon 1 --delta 0.01 --out twice.db
 cmp kept.h5 one-way.h5 || fail "the table was written over"
 
 # Accounts of Gaussian privacy pay the delta from what they set apart; else, and whatever else cannot be, nothing is charged.

@@ -39,9 +39,19 @@ certify --attack pgd > /dev/null 2> err.txt
 [ $? = 2 ] && grep -q 'without pooling' err.txt || fail "an attack through pooling: $(cat err.txt)"
 
 # 3. A public model of the same layers is a beginning, whatever its training left out.
-"$holdfast" pretrain --quiet --data images.h5 --set "network.image=[1,12,12]" --set 'network.layers=["conv 6 3x3 stride 2 padding 1","max_pool 2x2 stride 1","conv 8 2x2","average_pool 2x2","dense 24"]' \
-    --set training.epochs=1 --out begun.h5 > /dev/null || fail "no public model"
+"$holdfast" synth images --records 3000 --test 0 --seed 2 --population others --out others.h5 --quiet > /dev/null || fail "no images of others"
+pretrain() { # DATA OUT
+    "$holdfast" pretrain --quiet --data "$1" --set "network.image=[1,12,12]" --set 'network.layers=["conv 6 3x3 stride 2 padding 1","max_pool 2x2 stride 1","conv 8 2x2","average_pool 2x2","dense 24"]' \
+        --set training.epochs=1 --out "$2" > /dev/null || fail "no model of $1"
+}
+pretrain others.h5 begun.h5
 "${train[@]}" --set noise.epsilon=1 --set network.initial=begun.h5 --set training.epochs=1 --out onward > /dev/null || fail "does not go on from a public model"
+# A model of the records that the ledger pays for is none.
+before=$(spent)
+pretrain images.h5 private.h5
+"${train[@]}" --set noise.epsilon=1 --set network.initial=private.h5 --set training.epochs=1 --out laundered > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -s out.txt ] && grep -q "trained on records of population 'synthetic'" err.txt && [ -z "$(ls -A laundered 2> /dev/null)" ] && [ "$(spent)" = "$before" ] ||
+    fail "goes on from a model of its own records: $(spent) after $before: $(cat out.txt err.txt)"
 
 # 4. What is not there is refused, and nothing is paid for it.
 before=$(spent)

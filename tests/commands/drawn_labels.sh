@@ -8,7 +8,7 @@ source "$support/paying.sh"
 # 3000 persons whose label follows from two numbers, but for one in twenty.
 awk 'BEGIN { srand(5); print "id,a,b,ill"; for (i = 0; i < 4000; ++i) { a = rand(); b = rand(); y = a + b > 1
     if (rand() < 0.05) y = 1 - y; printf "%d,%.4f,%.4f,%d\n", 3 * i + 1, a, b, y } }' >ward.csv
-import() { must import ward.csv "${@:2}" --label ill --population ward --test-fraction 0.25 --scale 'a=0:1' --scale 'b=0:1' --expected-records 3000 --out "$1"; }
+import() { must import ward.csv "${@:2}" --label ill --population ward --test-fraction 0.25 --scale 'a=0:1' --scale 'b=0:1' --expected-records 3000 --missing error --out "$1"; }
 import ward.h5 --id id
 must account --ledger labels.db --data ward.h5 --budget 4 --relation label
 draw() { must measure --data "$1" --ledger labels.db --labels "$2" --epsilon "$3" --out "$4" --json; }
@@ -73,9 +73,12 @@ refused 6 'drawn for accounts of labels' measure --data ward.h5 --ledger records
 refused 2 'for their owner' publish --run drawn --ledger records.db --out x.h5 --quiet
 
 # 4. Ids that show a label, labels that were drawn before, what is not stated; a file that is not the one that was drawn.
-must import ward.csv --id-from-content --label ill --population ward --scale '*=0:12000' --out content.h5
+must import ward.csv --id-from-content --label ill --population ward --scale '*=0:12000' --missing error --out content.h5
 must account --ledger content.db --data content.h5 --budget 4 --relation label
 refused 3 'would show it' measure --data content.h5 --ledger content.db --labels response --epsilon 1 --out x.h5 --quiet
+must import ward.csv --label ill --id id --population ward --scale 'a=0:1' --scale 'b=0:1' --expected-records 3000 --out lenient.h5
+must account --ledger lenient.db --data lenient.h5 --budget 4 --relation label
+refused 3 'number of records tells labels' measure --data lenient.h5 --ledger lenient.db --labels response --epsilon 1 --out x.h5 --quiet
 refused 3 'drawn already' measure --data drawn.h5 --ledger labels.db --labels response --epsilon 1 --out x.h5 --quiet
 refused 2 'not stated' measure --data ward.h5 --ledger labels.db --labels response --out x.h5 --quiet
 refused 2 'not in \[0.001' measure --data ward.h5 --ledger labels.db --labels response --epsilon 0 --out x.h5 --quiet

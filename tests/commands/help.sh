@@ -60,6 +60,7 @@ if command -v mandoc > /dev/null; then
     mandoc -T lint -W warning holdfast.1 | grep -v 'missing date' > lint.txt # the page is the same on any day
     [ ! -s lint.txt ] || fail "mandoc: $(head -n 5 lint.txt)"
 fi
+! LC_ALL=C grep -nP '[^\x00-\x7F]' holdfast.1 > words.txt || fail "letters that a plain terminal lacks: $(head -n 3 words.txt)"
 if command -v man > /dev/null && MANWIDTH=100 man --warnings -l holdfast.1 > page.txt 2> warnings.txt; then
     [ ! -s warnings.txt ] || fail "man warns: $(head -n 5 warnings.txt)"
     grep -q 'training.epochs' page.txt && grep -q 'EXIT STATUS' page.txt || fail "man shows $(head -n 40 page.txt)"

@@ -34,7 +34,7 @@ chain "a folder/kinds of it.h5" 3 substitute
     fail "answers: $(head -n 3 "$answers")"
 
 # From a run of boxes to its page and the account that pays for its labels; from a request to forget to the check of it.
-holdfast synth blobs --records 20 --test 20 --population others --seed 9 --out others.h5 --quiet >/dev/null || fail synth
+holdfast synth blobs --records 1000 --test 20 --population others --seed 9 --out others.h5 --quiet >/dev/null || fail synth
 holdfast synth blobs --records 300 --test 40 --population boxes --out boxes.h5 --quiet >/dev/null || fail synth
 holdfast train --data boxes.h5 --out boxes --set ensemble.members=2 --set certificate.levels=2 --set training.epochs=1 >said.txt 2>err.txt || fail "train: $(<err.txt)"
 for command in evaluate report account; do next "$command"; done

@@ -19,6 +19,7 @@ made schema p.csv --label y --id id --from-data --out p.toml
 made explain --model m.h5 --out page.html
 echo "1" > ids.txt
 echo "own notes" > notes.txt
+{ echo id,a,b; for ((i = 1; i <= 6; ++i)); do echo "$((i + 1000)),1.0$i,0.$((i * 11))"; done; } > strangers.csv
 ln p.csv hard.csv && ln -s p.csv soft.csv
 mkdir sub
 
@@ -100,7 +101,7 @@ for command in --version --help "train --help" man "completion bash" doctor "ins
 done
 "$holdfast" predict --model m.h5 p.csv 2> err.txt >&-
 [ $? = 4 ] || fail "a closed stdout: $(cat err.txt)"
-release=(release --run run --queries p.csv --ledger l.db --epsilon 0.1 --first 5 --queries-are-public --quiet)
+release=(release --run run --queries strangers.csv --ledger l.db --epsilon 0.1 --first 5 --queries-are-public --quiet)
 full "${release[@]}"
 grep -q 'costs nothing more' err.txt || fail "a release does not say that asking again is free: $(cat err.txt)"
 before=$(spent)
@@ -148,7 +149,7 @@ if readonly_in ro true 2> err.txt; then
     done
     readonly_in ro "$holdfast" certify --run ro/run --queries d.h5:train 2> err.txt | grep -q 'not stored, the run folder is read-only' || fail "certify does not say that it stores nothing"
     grep -q 'Read-only file system\|Permission denied' err.txt || fail "certify warns of nothing: $(cat err.txt)"
-    readonly_in ro "$holdfast" release --run run --queries p.csv --ledger ro/l.db --epsilon 0.1 --first 6 --queries-are-public --quiet > out.txt 2> err.txt
+    readonly_in ro "$holdfast" release --run run --queries strangers.csv --ledger ro/l.db --epsilon 0.1 --first 6 --queries-are-public --quiet > out.txt 2> err.txt
     [ $? = 4 ] && [ ! -s out.txt ] && grep -q 'ro/l.db' err.txt || fail "labels of a ledger that cannot be charged: $(cat out.txt err.txt)"
     [ "$(find ro -type f -exec sha256sum {} + | sort)" = "$before" ] || fail "looking changed files"
 else

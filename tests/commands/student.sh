@@ -88,7 +88,8 @@ student --queries hard.h5:train --out hard.model.h5 > out.txt 2> err.txt
 release "${price[@]}" --queries fresh.h5:train --first 2 > /dev/null && release "${price[@]}" --queries fresh.h5:train --first 4 --mechanism gaussian_argmax > /dev/null || fail "no mixed release"
 student --queries fresh.h5:train --out mixed.h5 --json > mixed.json || fail "no student of two mechanisms"
 [ "$(field mixed.json epsilon)" = 12.0 ] && [ "$(field mixed.json delta)" = 0.0004 ] && grep -q 'sum of the terms' mixed.json || fail "mixed: $(cat mixed.json)"
-"$holdfast" account --quiet --ledger empty.db --data public.h5:train --budget 1 > /dev/null
+rows 20 20000 0 > others.csv && make others
+"$holdfast" account --quiet --ledger empty.db --data others.h5:train --budget 1 > /dev/null || fail "no account of others"
 "$holdfast" student --run run --ledger empty.db --quiet --queries public.h5:train --out x.h5 > out.txt 2> err.txt
 [ $? = 6 ] && [ ! -s out.txt ] && [ ! -e x.h5 ] || fail "a ledger without the data: $(cat err.txt)"
 student --queries run/boxes.h5 --out x.h5 > out.txt 2> err.txt

@@ -11,7 +11,7 @@ flat() { "$@" | tr -s '\n ' ' '; } # COMMAND…: what it prints, in one line
 import() { "$holdfast" import "$1.csv" --label y --scale x=0:1 --test-fraction 0.25 --expected-records 3000 --population "$1" --out "$1.h5" --quiet "${@:2}" > "$1.txt" || fail "cannot import $1: $(cat "$1.txt")"; }
 # Where every row of a table of so many goes: its number as its label.
 { echo x,y; for ((i = 0; i < 4000; ++i)); do echo "0.5,$i"; done; } > places.csv
-import places
+import places --classes 4000
 "$holdfast" inspect places.h5:train --json --quiet > places.json || fail "cannot inspect where rows were dealt"
 python3 - <<'PY' || fail "no table of the attack"
 import json

@@ -67,7 +67,8 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.batching") return {{"training.batch_size", 10}};
     if (key == "training.activation_bits") return {{"training.precision", "fixed"}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
-    if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
+    if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins" ||
+        key == "features.trend")
         return {{"features.map", "bins"}};
     if (key == "features.image" || key == "features.weights") return {{"features.map", "scattering"}};
     if (key == "training.dampening" || key == "training.nesterov") return {{"training.momentum", 0.5}};

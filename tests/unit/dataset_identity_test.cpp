@@ -91,6 +91,11 @@ TEST_F(DatasetIdentityTest, ACopyAnotherScaleAndOneRecordMoreDrawOnOneBudget) {
     EXPECT_EQ(ledger.versions("ward").size(), 4U);
 }
 
+/// The text of a schema of both columns.
+std::string schema_of(const std::string& label) {
+    return to_json(Schema{.columns = {{.name = "a"}, {.name = "b"}}, .label = label}).dump();
+}
+
 /// One public fact that another file states of the same records.
 struct ChangedFact {
     const char* name;
@@ -117,9 +122,10 @@ const ChangedFact changed_facts[] = {
      }},
     {"the ids that assigned the splits", [](PublicFacts& facts) { facts.dealt = Dealt::content; }},
     {"the unit of privacy", [](PublicFacts& facts) { facts.unit = Unit::person; }},
-    {"the schema", [](PublicFacts& facts) { facts.schema = to_json(Schema{.label = "z"}).dump(); }},
+    {"the schema", [](PublicFacts& facts) { facts.schema = schema_of("z"); }},
     {"the text of measured constants", [](PublicFacts& facts) { facts.measured = "{}"; }},
     {"the distribution of drawn labels", [](PublicFacts& facts) { facts.label_law = "another"; }},
+    {"the rule that a label selects records", [](PublicFacts& facts) { facts.labels_select = true; }},
 };
 
 struct TrainedFacts : ::testing::Test {
@@ -131,6 +137,8 @@ struct TrainedFacts : ::testing::Test {
         DatasetWriter writer(path);
         writer.begin_split("train", records.features.columns(), records.features.wide());
         writer.append(records);
+        writer.begin_split("test", records.features.columns(), records.features.wide());
+        writer.append(generate(*make_blobs({}), records.size(), 30));  // held out
         writer.set_facts(facts);
         writer.commit();
         return path;
@@ -143,7 +151,7 @@ struct TrainedFacts : ::testing::Test {
         facts.population = "ward";
         facts.range = {-8, 8};
         facts.feature_names = {"a", "b"};
-        facts.schema = to_json(Schema{.label = "y"}).dump();
+        facts.schema = schema_of("y");
         data = write("data.h5", facts);
         folder.write("ids", std::to_string(records.ids[3]) + "\n");
         for (const char* const kind : {"boxes", "convex"})
@@ -151,9 +159,9 @@ struct TrainedFacts : ::testing::Test {
         train(declare_fleet, "fleet", "training.kind=boxes");
     }
     void train(Declare declare, const std::string& name, const std::string& setting) const {
-        run_job(declare, {"--data", data, "--out", folder.file(name), "--set", setting, "--set",
-                          "network.hidden=[]", "--set", "training.epochs=1", "--set", "training.batches=1",
-                          "--set", "training.l2=0.1", "--set", "certificate.relation=remove"});
+        Words words{"--data", data, "--out", folder.file(name), "--set", setting};
+        words.insert(words.end(), settings.begin(), settings.end());
+        run_job(declare, words);
     }
     /// The error of a job; empty where it ends well.
     static std::string error_text(Declare declare, const Words& words) {
@@ -180,6 +188,9 @@ struct TrainedFacts : ::testing::Test {
         return found;
     }
 
+    const Words settings{"--set", "network.hidden=[]",           "--set", "training.epochs=1",
+                         "--set", "training.batches=1",          "--set", "training.l2=0.1",
+                         "--set", "training.learning_rate=0.01", "--set", "certificate.relation=remove"};
     TemporaryFolder folder;
     Records records = generate(*make_blobs({}), 0, 60);
     PublicFacts facts;
@@ -195,7 +206,7 @@ TEST_F(TrainedFacts, EveryChangedFactIsRefusedByItsName) {
         EXPECT_EQ(DatasetReader(path).info().expected_records, other.expected_records) << name;
         for (const auto& [command, error] : refusals(path)) {
             // verify prints the names of the facts that differ, and counts them in its error
-            EXPECT_THAT(error, HasSubstr(command == "verify" ? "1 of 7 checks failed" : name))
+            EXPECT_THAT(error, HasSubstr(command == "verify" ? "1 of 8 checks failed" : name))
                 << command << name;
         }
     }
@@ -216,21 +227,8 @@ TEST_F(TrainedFacts, AnInterruptedTrainingIsAnotherUnderAnotherFact) {
     }
     PublicFacts other = facts;
     other.feature_names = {"b", "a"};
-    const Words resumed{"--data",
-                        write("other.h5", other),
-                        "--out",
-                        folder.file("boxes"),
-                        "--resume",
-                        "--set",
-                        "network.hidden=[]",
-                        "--set",
-                        "training.epochs=1",
-                        "--set",
-                        "training.batches=1",
-                        "--set",
-                        "training.l2=0.1",
-                        "--set",
-                        "certificate.relation=remove"};
+    Words resumed{"--data", write("other.h5", other), "--out", folder.file("boxes"), "--resume"};
+    resumed.insert(resumed.end(), settings.begin(), settings.end());
     EXPECT_THAT(error_text(declare_train, resumed), HasSubstr("another configuration, dataset or program"));
 }
 

@@ -296,13 +296,29 @@ TEST(ImportNpy, BadLabelsAreNamed) {
                 HasSubstr("row 1 has label -1"));
 }
 
-TEST(ImportNpy, NotFiniteFeaturesAreNamed) {
+TEST(ImportNpy, NotFiniteFeaturesCountAsMissingOrAreNamed) {
     Files files;
-    std::vector<NamedSource> sources;
-    sources.push_back(
-        {"train", open_npy(files.file("x.npy", npy("<f8", "(2, 1)", bytes_of<double>({1, NAN}))), {}, {})});
-    EXPECT_THAT(error_of([&] { import_records(sources, {}, files.folder.file("o.h5")); }).message(),
-                HasSubstr("row 1, column 'f0' is missing or NaN"));
+    const std::string out = files.folder.file("o.h5");
+    const auto import = [&](double value, const ImportOptions& options) {
+        std::vector<NamedSource> sources;
+        sources.push_back(
+            {"train",
+             open_npy(files.file("x.npy", npy("<f8", "(2, 1)", bytes_of<double>({1, value}))), {}, {})});
+        return import_records(sources, options, out);
+    };
+    ImportOptions refusing;
+    refusing.missing.refused = true;
+    for (const double value : {NAN, INFINITY, -INFINITY}) {
+        EXPECT_THAT(error_of([&] { import(value, refusing); }).message(),
+                    HasSubstr(std::isnan(value) ? "row 1, column 'f0' is missing or NaN"
+                                                : "row 1, column 'f0' is infinite"));
+        EXPECT_EQ(import(value, {}).filled, 1U);
+        EXPECT_THAT(DatasetReader(out).read_all().features.wide_values(), ElementsAre(1, 0));
+        ImportOptions ranged;
+        ranged.ranges["f0"] = {0, 4};
+        EXPECT_EQ(import(value, ranged).filled, 1U);  // the middle of the range
+        EXPECT_THAT(DatasetReader(out).read_all().features.wide_values(), ElementsAre(0.25, 0.5));
+    }
 }
 
 class Npz : public testing::TestWithParam<bool> {

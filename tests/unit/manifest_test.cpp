@@ -98,14 +98,15 @@ TEST_F(ManifestTest, EveryPublicFactComesBack) {
     facts.schema = R"({"label":"y"})";
     facts.measured = "constants";
     facts.label_law = "response";
+    facts.labels_select = true;
     const DatasetFacts back = read(manifest.to_json()).dataset;
     const auto all = [](const PublicFacts& of) {
         const auto& [scaling, ids, expected_records, population, range, target_range, source, feature_names,
-                     count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law] =
-            of;
+                     count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law,
+                     labels_select] = of;
         return std::tuple(scaling, ids, expected_records, population, range.low, range.high, target_range.low,
                           target_range.high, source, feature_names, count_found, dealt, unit, rows_at_most,
-                          schema, count_measured, measured, label_law);
+                          schema, count_measured, measured, label_law, labels_select);
     };
     EXPECT_EQ(all(back), all(facts));
 }

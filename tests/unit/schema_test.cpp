@@ -66,7 +66,7 @@ TEST(Schema, WhatIsNoneIsRefusedByItsField) {
         return refusal([&] { schema_from_json(other, "s.toml"); });
     };
     EXPECT_THAT(with("/column", json::array()), HasSubstr("lists no column"));
-    EXPECT_THAT(with("/column/0/type", "colour"), HasSubstr("number, date or category"));
+    EXPECT_THAT(with("/column/0/type", "colour"), HasSubstr("number, date, category or any"));
     EXPECT_THAT(with("/column/0/range", {3, 3}), HasSubstr("LOW < HIGH"));
     EXPECT_THAT(with("/column/0/colour", 1), HasSubstr("none of a schema"));
     EXPECT_THAT(with("/column/1/values", {"f", "f"}), HasSubstr("different texts"));

@@ -6,6 +6,7 @@
 #include "dist/files/digest.hpp"
 #include "jobs/answers/release/release.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/rounded.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/text.hpp"
 #include "models/privacy/measure/distance_aggregate.hpp"
@@ -104,9 +105,10 @@ void release_aggregate(const Release& release, const Questions& questions, Ledge
     });
     const auto [value, error] = Drawn::of(bought.text, request.ledger);
     const std::string line = printed(
-        "%s of the distances of %zu queries: %.2f +- %.2f (%s noise)\ncost epsilon %g, delta %g, %s\n",
-        aggregate.name.c_str(), aggregate.queries, value, error, noise.law().c_str(), shown(epsilon),
-        shown(delta), bought.charged ? "charged" : "charged before: nothing now");
+        "%s of the distances of %zu queries: %.2f +- %.2f (%s noise)\ncost epsilon %s, delta %s, %s\n",
+        aggregate.name.c_str(), aggregate.queries, value, error, noise.law().c_str(),
+        round_up_text(shown(epsilon)).c_str(), round_up_text(shown(delta)).c_str(),
+        bought.charged ? "charged" : "charged before: nothing now");
     release.context.print({{"aggregate", aggregate.name},
                            {"queries", aggregate.queries},
                            {"value", value},

@@ -52,7 +52,7 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
             "budget there. That nobody is rests on the owner's word.";
     }
     statement["nist_sp_800_226"] = nist_section(statement);
-    statement["registry_entry"] = registry_entry(statement, versions.size() > 1);
+    statement["registry_entry"] = registry_entry(statement);
     return statement;
 }
 

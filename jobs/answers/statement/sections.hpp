@@ -49,6 +49,6 @@ std::string status_of(const nlohmann::ordered_json& releases);
 nlohmann::ordered_json nist_section(const nlohmann::ordered_json& statement);
 
 /// An entry for the deployments registry of OpenDP, in its fields. What a ledger cannot know is null.
-nlohmann::ordered_json registry_entry(const nlohmann::ordered_json& statement, bool many_versions);
+nlohmann::ordered_json registry_entry(const nlohmann::ordered_json& statement);
 
 }  // namespace holdfast

@@ -91,7 +91,7 @@ Json nist_section(const Json& statement) {
          "outside."}};
 }
 
-Json registry_entry(const Json& statement, bool many_versions) {
+Json registry_entry(const Json& statement) {
     const Json& loss = statement.at("privacy_loss");
     const bool many = statement.at("releases").size() > 1 || has(statement, "answers");
     const bool labels_alone = statement.at("neighbours").at("relation") == "label";
@@ -125,7 +125,7 @@ Json registry_entry(const Json& statement, bool many_versions) {
          {{"model_name", "Central"},
           {"actors", "The owner of the data, who is trusted; those who ask, and the public, who are not."},
           {"release_type", many ? "Many releases" : "One release"},
-          {"data_source_type", many_versions ? "Dynamic" : "Static"},
+          {"data_source_type", "Dynamic"},  // whether a version differed is private
           {"access_type", has(statement, "answers") ? "Interactive" : "Non-interactive"}}},
         {"accounting",
          {{"post_processing",

@@ -181,7 +181,7 @@ std::string text_of(const ColumnChoice& choice, const std::vector<ColumnGroup>& 
         if (kept[g]) text += "    " + groups[g].name + (groups[g].candidate ? "\n" : ", kept in any case\n");
     text += printed("  scores a few times %.3g persons apart are told apart\n", gap_of(request, law));
     text += "cost epsilon " + round_up_text(shown(law.epsilon), 4) + " (mu " +
-            round_up_text(std::sqrt(law.mu_squared.get_d()), 4) + "), " +
+            round_up_text(round_up(sqrt_upper(law.mu_squared)), 4) + "), " +
             (charged ? "charged" : "charged before: nothing now") + "\n";
     return text + Guarantee::lines_of(nlohmann::json::parse(guarantee)) + "\n";
 }

@@ -38,6 +38,9 @@ void check_public(const DatasetInfo& info) {
     if (info.ids == IdKind::content || info.dealt == Dealt::content)
         refuse("an id is a hash of its record, label included, and would show it",
                "import the table with --id, or with row numbers");
+    if (info.labels_select)
+        refuse("rows with none of the stated labels were left out, so the number of records tells labels",
+               "import the table with --missing error, which refuses such rows");
     if (info.rows_at_most > 1)
         refuse("a person has several rows, and a label in each",
                "make one record of them: import --aggregate");

@@ -8,6 +8,7 @@
 #include "dist/data/statistics.hpp"
 #include "jobs/data/measure/table_columns.hpp"
 #include "jobs/data/measure/table_of_persons.hpp"
+#include "jobs/program/rounded.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -128,8 +129,8 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     const std::string digest = digest_of_records(reader),
                       relation = name_of(run.settings.certificate.relation);
     Ledger ledger(choice.ledger);
-    check_payer(ledger,
-                {digest, info.path, run.manifest.public_records, relation, choice.ledger, info.measured});
+    check_payer(ledger, {digest, info.path, run.manifest.public_records, relation, choice.ledger,
+                         info.measured, pretraining_records(run.settings)});
     const std::string population = ledger.population_of(digest).value();
     const std::vector<MemberRecords> members = records_as_trained(run, reader);
     const std::vector<std::int64_t> parameters = parameters_of(run);
@@ -183,8 +184,8 @@ void choose_stable_columns(const Context& context, const SupportChoice& choice) 
     const double half = std::max(0.0, std::log(1 / (2 * *choice.delta)) / *choice.epsilon);
     const std::string cost = printed(
         "told as often as not where %.3g changed persons leave it as it is\n"
-        "cost epsilon %g, delta %g, %s\n",
-        half, shown(test.epsilon()), shown(test.delta()),
+        "cost epsilon %s, delta %s, %s\n",
+        half, round_up_text(shown(test.epsilon())).c_str(), round_up_text(shown(test.delta())).c_str(),
         charged ? "charged" : "charged before: nothing now");
     nlohmann::json object = {{"refused", !told.has_value()},
                              {"columns", names},

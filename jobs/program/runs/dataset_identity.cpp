@@ -98,7 +98,8 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
 nlohmann::json deciding_facts(const PublicFacts& facts) {
     // The binding names every member: a new fact does not compile until it stands here.
     const auto& [scaling, ids, expected_records, population, range, target_range, source, feature_names,
-                 count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law] = facts;
+                 count_found, dealt, unit, rows_at_most, schema, count_measured, measured, label_law,
+                 labels_select] = facts;
     static_cast<void>(source);  // the path of the imported table decides nothing
     const auto parsed = [](const std::string& text) {
         return text.empty() ? nlohmann::json() : nlohmann::json::parse(text, nullptr, false);
@@ -117,7 +118,8 @@ nlohmann::json deciding_facts(const PublicFacts& facts) {
             {"the maximum of rows per person", rows_at_most},
             {"the schema", parsed(schema)},
             {"the text of measured constants", measured},
-            {"the distribution of drawn labels", label_law}};
+            {"the distribution of drawn labels", label_law},
+            {"the rule that a label selects records", labels_select}};
 }
 
 std::string changed_fact(const PublicFacts& trained, const PublicFacts& now) {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "dist/layout/assignment.hpp"
+#include "jobs/program/training/fleet_passes.hpp"
 #include "jobs/program/training/trained_records.hpp"
-#include "jobs/training/fleet/passes.hpp"
 #include "kernels/base/random.hpp"
 #include "models/fleet/fleet_settings.hpp"
 #include "models/fleet/fleet_trainer.hpp"

@@ -1,4 +1,4 @@
-#include "jobs/training/fleet/passes.hpp"
+#include "jobs/program/training/fleet_passes.hpp"
 
 #include <omp.h>
 
