@@ -23,7 +23,8 @@ refused() {
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --population ward --out first.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 401 --test 0 --seed 1 --population ward --out longer.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --population clinic --out renamed.h5 --quiet > /dev/null
-"$holdfast" synth blobs --records 1 --test 21 --seed 5 --out queries.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 21 --seed 5 --out queries.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 20000 --test 40 --seed 6 --out others.h5 --quiet > /dev/null
 "$holdfast" import first.h5 --scale '*=-10:10' --population ward --out scaled.h5 --quiet > /dev/null
 "$holdfast" import renamed.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
 train first first.h5
@@ -56,7 +57,7 @@ refused "a version not yet added" 2 'holdfast account --ledger ledger\.db' relea
 account --data scaled.h5 > /dev/null || fail "another scaling"
 account --data longer.h5 --json > added.json || fail "one record more"
 [ "$(grep -o '"dataset"' added.json | wc -l)/$(field added.json spent_epsilon)/$(field added.json answers)" = 3/4.0/40 ] || fail "added: $(cat added.json)"
-release scaled scaled.h5 > scaled.json || fail "release of the scaled version"
+release scaled others.h5 > scaled.json || fail "release of the scaled version"
 "$holdfast" release --queries-are-public --quiet --json --ledger ledger.db --run longer --queries queries.h5 --first 20 --epsilon 0.1 > longer.json || fail "release of the longer version"
 [ "$(field scaled.json spent_epsilon)/$(field longer.json spent_epsilon)" = 8.0/10.0 ] || fail "versions spend apart: $(cat scaled.json longer.json)"
 refused "nothing is left for any version" 6 '1 more answers do not fit.*no answer at this epsilon fits' release longer queries.h5

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../support/script.sh"
 
 make() { "$holdfast" "$@" --quiet > /dev/null 2> err.txt || fail "$*: $(cat err.txt)"; }
 make synth blobs --records 120 --test 20 --seed 1 --out data.h5
-make synth blobs --records 1 --test 20 --seed 9 --out queries.h5
+make synth blobs --records 10000 --test 20 --seed 9 --out queries.h5
 small=(--data data.h5 --set training.expected_records=120 --set training.epochs=3)
 boxes=("${small[@]}" --set "network.hidden=[4]" --set certificate.levels=3 --set ensemble.members=3)
 make train --out run "${boxes[@]}" --keep-states 2

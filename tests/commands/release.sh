@@ -19,7 +19,7 @@ release() { "$holdfast" release --queries-are-public --ledger "$1.db" --run "$2"
 field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
 
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --out two.h5 --quiet > /dev/null
-"$holdfast" synth blobs --records 1 --test 20 --seed 9 --out more.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 20 --seed 9 --out more.h5 --quiet > /dev/null
 { # three classes on a ring, with ids of their own; the last 30 rows are the queries
     echo id,a,b,y
     for ((i = 0; i < 330; ++i)); do echo "$i,$((i % 3 == 0 ? 90 : i % 3 == 1 ? 10 : 50)).$((i % 10)),$((i % 3 == 2 ? 90 : 10)).$((i % 7)),$((i % 3))"; done
@@ -79,8 +79,8 @@ release tight classes three.h5 0.1 > out.txt 2> err.txt
 # 5. Two releases race for the last budget: exactly one wins, whichever queries it asks.
 account race two.h5 --budget 6
 release race binary more.h5 0.1 --quiet > /dev/null 2> race.txt || fail "before the race: $(cat race.txt)"
-"$holdfast" synth blobs --records 1 --test 40 --seed 31 --out racer1.h5 --quiet > /dev/null
-"$holdfast" synth blobs --records 1 --test 40 --seed 32 --out racer2.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 40 --seed 31 --out racer1.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 40 --seed 32 --out racer2.h5 --quiet > /dev/null
 for racer in 1 2; do (release race binary racer$racer.h5 0.1 --quiet > race$racer.txt 2> /dev/null; echo $? > race$racer.code) & done
 wait
 [ "$(sort -n race1.code race2.code | paste -sd/)" = 0/6 ] || fail "the race ended with $(paste -sd/ race1.code race2.code)"
@@ -141,14 +141,16 @@ for kind in named numbered; do
     "$holdfast" import town.csv --label y --classes 3 --scale '*=0:100' --test-fraction 0.1 --expected-records 300 "${options[@]}" --out $kind.h5 --quiet > /dev/null || fail "cannot import $kind.h5"
     train $kind $kind.h5 network.classes=3
 done
+awk -F, -v OFS=, 'NR > 1 { $1 += 5000; $2 += 0.03 } { print }' three.csv > asked.csv
+"$holdfast" import asked.csv --label y --classes 3 --id id --scale '*=0:100' --test-fraction 0.1 --population askers --out asked.h5 --quiet > /dev/null || fail "cannot import asked.csv"
 account town numbered.h5 --budget 1000
 account town named.h5
-release town numbered three.h5 0.1 --quiet --json > numbered.json || fail "a release from numbered records"
+release town numbered asked.h5 0.1 --quiet --json > numbered.json || fail "a release from numbered records"
 grep -q '"status":"as published (gap: records are known by row number' numbered.json || fail "row numbers pass as ids: $(cat numbered.json)"
 train ordered named.h5 network.classes=3 training.batching=sequential training.batch_size=300
-release town ordered three.h5 5 --quiet --json > drawn.json || fail "a release as published"
+release town ordered asked.h5 5 --quiet --json > drawn.json || fail "a release as published"
 [ "$(field drawn.json charged_answers)" -gt 0 ] || fail "another version's answers are this one's"
-release town named three.h5 0.1 --quiet --json > remembered.json || fail "the same queries again"
+release town named asked.h5 0.1 --quiet --json > remembered.json || fail "the same queries again"
 [ "$(field remembered.json charged_answers)" = 0 ] || fail "answers to the same queries are drawn anew"
 grep -q '"epsilon":5.0' remembered.json && grep -q 'batches are rows in order' remembered.json || fail "remembered answers lose their terms: $(cat remembered.json)"
 grep -q '"status":"proved"' remembered.json && fail "an answer drawn as published is returned as proved: $(cat remembered.json)"
@@ -159,7 +161,7 @@ grep -q '"training.expected_records": 400' uncounted/manifest.json || fail "the 
 "$holdfast" train --quiet --data bare.h5 --out bare --set network.classes=3 --set "network.hidden=[]" > /dev/null || fail "data without a count does not train"
 grep -q 'as published (gap: the step divides by the number of records found' bare/manifest.json || fail "a private count passes as public"
 account town bare.h5
-release town bare three.h5 0.1 > out.txt 2> err.txt
+release town bare asked.h5 0.1 > out.txt 2> err.txt
 [ $? = 2 ] && [ ! -s out.txt ] && grep -q 'expected-records' err.txt || fail "released from a run with a private count: $(cat out.txt err.txt)"
 
 # 9. Records taken for public that have a budget: nothing is released on another's account.
@@ -182,7 +184,7 @@ number ensemble two.h5 mean > mean.json 2> err.txt || fail "no mean of distances
 number ensemble two.h5 mean > again.json
 [ "$(field mean.json value)/$(field mean.json charged)/$(field again.json charged)" = "$(field again.json value)/true/false" ] || fail "asked again, another number: $(cat mean.json again.json)"
 grep -q '"status":"proved"' mean.json && grep -q 'nested boxes' mean.json || fail "a number without its guarantee: $(cat mean.json)"
-head -41 three.csv > some.csv
+head -41 asked.csv > some.csv
 { head -1 some.csv; tail -40 some.csv | tac; } > turned.csv
 account turned three.h5 --budget 1
 for table in some turned; do release turned classes $table.csv 0.5 --quiet --json --aggregate mean > $table.json 2> err.txt || fail "of a table: $(cat err.txt)"; done

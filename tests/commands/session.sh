@@ -17,8 +17,8 @@ refused() {
 says() { python3 -c "import json, sys; d = json.load(open(sys.argv[1])); assert $2, d['cost']" "$1" || fail "$1: not $2"; }
 
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --out two.h5 --quiet > /dev/null
-"$holdfast" synth blobs --records 1 --test 60 --seed 9 --out more.h5 --quiet > /dev/null
-"$holdfast" synth blobs --records 1 --test 300 --seed 10 --out many.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 60 --seed 9 --out more.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 300 --seed 10 --out many.h5 --quiet > /dev/null
 train() { "$holdfast" train --quiet --data two.h5 --out $1 --set "network.hidden=[]" --set training.expected_records=400 --set training.epochs=2 --set certificate.levels=$2 --set clip.gamma=0.01 > /dev/null || fail "$1 does not train"; }
 train run 60
 train other 50
@@ -41,7 +41,7 @@ release ward more.h5 --session june --quiet > more.txt || fail "more queries"
 refused "other terms" 2 'is open at epsilon 2, delta 1e-04, 4 refusals' release ward more.h5 --session june --epsilon 1 --delta 0.0001
 # What was said of its queries is fixed at its opening, either way.
 unsaid() { "$holdfast" release --ledger ward.db --run run --queries "$@"; }
-"$holdfast" synth blobs --records 1 --test 30 --seed 12 --population strangers --out strangers.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 30 --seed 12 --population strangers --out strangers.h5 --quiet > /dev/null
 refused "opened as public, and not said now" 2 "opened with --queries-are-public.*give it again, or open another" unsaid strangers.h5 --session june
 unsaid strangers.h5 --session may --epsilon 0.1 --delta 0.0001 --quiet > /dev/null 2> err.txt || fail "a session of strangers: $(cat err.txt)"
 refused "said of a session that was opened without" 2 "opened without --queries-are-public.*leave it out, or open another" release ward strangers.h5 --session may
@@ -55,7 +55,7 @@ refused "a session by a mechanism" 2 'excludes' release ward more.h5 --session j
 
 # 2. It ends at its refusals: what follows is not answered, and costs nothing.
 account short --budget 3 --budget-delta 0.001
-"$holdfast" synth blobs --records 1 --test 400 --seed 11 --out crowd.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 10000 --test 400 --seed 11 --out crowd.h5 --quiet > /dev/null
 train narrow 1
 run=narrow release short crowd.h5 --session s --epsilon 1 --delta 0.0001 --refusals 2 --json --quiet > ended.json || fail "a session that ends"
 says ended.json 'd["session"]["ended"] and d["session"]["refused"] == 2 and d["session"]["unanswered"] == 398 - sum(l is not None for l in d["labels"])'

@@ -35,8 +35,8 @@ struct QueryEvidence : testing::Test {
     Context context{*world, nullptr};
 
     FinishedRun train(int members) {
-        run_job(declare_import, {folder.write("data.csv", three_classes()), "--label", "y", "--id", "id",
-                                 "--scale", "*=0:1", "--test-fraction", "0.4", "--out", data});
+        run_job(declare_import, {folder.write("data.csv", three_classes()), "--label", "y", "--classes", "3",
+                                 "--id", "id", "--scale", "*=0:1", "--test-fraction", "0.4", "--out", data});
         run_job(declare_train, {"--data", data,
                                 "--out",  path,
                                 "--set",  "network.classes=3",

@@ -157,7 +157,7 @@ TEST_F(StatementTest, SaysTheSameInEveryForm) {
     EXPECT_THAT(page, HasSubstr("ward &lt;A&amp;E&gt;"));
     EXPECT_THAT(page, HasSubstr("a model of &lt;noise&gt;"));
     EXPECT_THAT(page, Not(HasSubstr("<A&E>")));
-    EXPECT_THAT(page, Not(HasSubstr("http")));
+    EXPECT_THAT(page, Not(HasSubstr("://")));
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = text.find('\n', begin);
         EXPECT_LE(end - begin, 104U) << text.substr(begin,
