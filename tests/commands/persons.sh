@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$(dirname "$0")/../support/script.sh"
 "$root/tools/patients" 600 visits > visits.csv
 ranges=(--scale 'day=0:60' --scale 'age=0:100' --scale 'pulse=30:130')
-import() { "$holdfast" import visits.csv --label ill --person number "${ranges[@]}" "$@" --quiet; }
+import() { "$holdfast" import visits.csv --label ill --person number "${ranges[@]}" --missing error "$@" --quiet; }
 # refused CODE WORDS COMMAND…: ends with the code, says so, and writes nothing.
 refused() {
     "${@:3}" > out.txt 2> err.txt
