@@ -16,7 +16,7 @@ def mapped(values, features, units):
     inside, columns = clamped(values, features["input"]), transformed(values, features["input"])
     kind = features.get("map", "bins")
     if kind == "bins":
-        derived = bins(inside, features["edges"], features["hot"], features["pairs"])
+        derived = bins(inside, features["edges"], features["hot"], features["pairs"], features.get("trend", False))
     elif kind == "fourier":
         derived = fourier(columns, units[0])
     elif kind == "prefix":
@@ -48,14 +48,25 @@ def clipped(rows, limit):
     return rows * (limit / np.maximum(lengths, limit))
 
 
-def bins(inside, edges, hot, pairs):
-    """One-hot bins of every column, then of the products of pairs. edges: of each column, or of all."""
+def bins(inside, edges, hot, pairs, trend=False):
+    """Standardised columns where `trend` says so, one-hot bins of every column, then of the products of pairs. edges: of each
+    column, or of all."""
     each = edges if edges and isinstance(edges[0], list) else [edges] * inside.shape[1]
     found = [np.searchsorted(column, inside[:, j], side="right") for j, column in enumerate(each)]
     sizes = [len(column) + 1 for column in each]
-    parts = [hot * (at[:, None] == np.arange(size)) for at, size in zip(found, sizes)]
+    parts = [standardised(inside[:, j], column) for j, column in enumerate(each) if trend]
+    parts += [hot * (at[:, None] == np.arange(size)) for at, size in zip(found, sizes)]
     parts += [hot * ((found[i] * sizes[j] + found[j])[:, None] == np.arange(sizes[i] * sizes[j])) for i, j in pairs]
     return np.concatenate(parts, axis=1)
+
+
+def standardised(column, edges):
+    """float64 [n, 1]: (x - m) / s cut to +-3, by the middle edge m and the spread s of the edges; [n, 0] of fewer than three."""
+    sixth = len(edges) // 6
+    spread = (edges[len(edges) - 1 - sixth] - edges[sixth]) / 2 if len(edges) >= 3 else 0
+    if spread <= 0:
+        return column[:, None][:, :0]
+    return np.clip((column - edges[len(edges) // 2]) / spread, -3, 3)[:, None]
 
 
 def fourier(columns, frequencies):

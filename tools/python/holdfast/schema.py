@@ -87,9 +87,10 @@ def undeclared_number(schema, cell):
 def bucket_of(schema, column, cell):
     """Of a public hash: dist/data/record_id.cpp."""
     text = "" if is_missing(schema, cell) else str(cell)
-    if "reads" in column:
-        text = "true" if text.lower() in ("true", "t") else "false" if text.lower() in ("false", "f") else text
-        text = "(a number)" if undeclared_number(schema, cell) is not None else text
+    if "reads" in column and undeclared_number(schema, cell) is not None:
+        text = "(a number)"
+    else:
+        text = "true" if text.lower() in ("true", "t", "1") else "false" if text.lower() in ("false", "f", "0") else text
     digest = hashlib.blake2b(text.encode(), digest_size=16, key=HASH_KEY).digest()
     return f"#{int.from_bytes(digest[:8], 'little') % column['buckets']}"
 
